@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTP server of the API daemons, on cheroot.
+
+`ApiServer` serves one WSGI application on one address; it can run in a thread (all-in-one, tests) or own the main
+thread.  `serve` is what the commands call: it reads ``[heat_api]`` or ``[heat_api_cfn]``, forks ``workers`` processes
+over one listening socket, drains on SIGTERM and reloads the mutable options on SIGHUP.
+
+    server = ApiServer(app, "127.0.0.1", 0).start()
+    ... server.port ...
+    server.stop()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cheroot import connections
+from cheroot import wsgi as cheroot_wsgi
+from oslo_config import cfg
+
+LOG = logging.getLogger(__name__)
+
+WSGIApp = Callable[..., Any]
+
+#: Requests that one process answers at the same time; each of them may wait for an engine's reply.
+THREADS = 24
+#: Idle connections a process keeps open for the clients' next request.
+KEEP_ALIVE_CONNECTIONS = 200
+#: How long a stopping process waits for the requests it has begun, in seconds.
+DRAIN_SECONDS = 60.0
+#: All header lines of one request together may take this many times the length allowed for one line.
+HEADER_LINES = 8
+
+
+def listen(host: str, port: int, backlog: int = 4096, tcp_keepidle: int | None = None) -> socket.socket:
+    """A listening socket, not blocking, which several processes may share."""
+    if host.startswith("/"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(host)
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.bind(host)
+    else:
+        info = socket.getaddrinfo(host or None, port, socket.AF_UNSPEC, socket.SOCK_STREAM, 0, socket.AI_PASSIVE)
+        family, kind, proto, _, address = info[0]
+        sock = socket.socket(family, kind, proto)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tcp_keepidle and hasattr(socket, "TCP_KEEPIDLE"):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, tcp_keepidle)
+        if family == socket.AF_INET6 and host in ("::", "::0"):
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        sock.bind(address)
+    sock.listen(backlog)
+    sock.setblocking(False)
+    return sock
+
+
+class _Server(cheroot_wsgi.Server):
+    """cheroot's server over a socket that is listening already."""
+
+    keep_alive_conn_limit = KEEP_ALIVE_CONNECTIONS
+
+    def __init__(self, app: WSGIApp, sock: socket.socket, threads: int) -> None:
+        name = sock.getsockname()
+        address = name if isinstance(name, str) else name[:2]
+        super().__init__(address, app, numthreads=threads, server_name="openkeel-heat", shutdown_timeout=DRAIN_SECONDS)
+        self.listening: socket.socket = sock
+
+    def prepare(self) -> None:
+        """As in cheroot, but for the socket, which is given."""
+        self._interrupt = None
+        self.software = self.software or self.server_name
+        self.socket = self.listening
+        self._connections = connections.ConnectionManager(self)
+        self.requests.start()
+        self.ready = True
+        self._start_time = time.time()
+
+    def error_log(self, msg: str = "", level: int = logging.INFO, traceback: bool = False) -> None:
+        LOG.log(level, "%s", msg, exc_info=traceback)
+
+
+class ApiServer:
+    """One WSGI application served on one address by a pool of native threads."""
+
+    def __init__(
+        self,
+        app: WSGIApp,
+        bind_host: str = "0.0.0.0",  # noqa: S104 - the default of [heat_api]bind_host
+        bind_port: int = 8004,
+        *,
+        backlog: int = 4096,
+        threads: int = THREADS,
+        cert_file: str | None = None,
+        key_file: str | None = None,
+        max_header_line: int = 16384,
+        tcp_keepidle: int | None = 600,
+        sock: socket.socket | None = None,
+    ) -> None:
+        self.socket = sock or listen(bind_host, bind_port, backlog, tcp_keepidle)
+        self._server = _Server(app, self.socket, threads)
+        self._server.max_request_header_size = max_header_line * HEADER_LINES
+        self._thread: threading.Thread | None = None
+        if cert_file:
+            from cheroot.ssl.builtin import BuiltinSSLAdapter
+
+            if not key_file:
+                raise RuntimeError("cert_file is set without key_file")
+            self._server.ssl_adapter = BuiltinSSLAdapter(cert_file, key_file)
+
+    @property
+    def port(self) -> int:
+        """The port it listens on (the one the system chose when 0 was asked for)."""
+        name = self.socket.getsockname()
+        return 0 if isinstance(name, str) else int(name[1])
+
+    def start(self) -> ApiServer:
+        """Serve in a thread of its own; returns when connections are accepted."""
+        self._server.prepare()
+        self._thread = threading.Thread(target=self._server.serve, name=f"api-{self.port}", daemon=True)
+        self._thread.start()
+        return self
+
+    def serve_forever(self) -> None:
+        """Serve in this thread until `stop` is called from another or from a signal handler's thread."""
+        self._server.prepare()
+        self._server.serve()
+
+    def stop(self, timeout: float | None = None) -> None:
+        """Accept no more, finish the requests that have begun (for at most `timeout` seconds), close."""
+        if timeout is not None:
+            self._server.shutdown_timeout = timeout
+        self._server.stop()
+        with contextlib.suppress(OSError):
+            self.socket.close()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(5)
+            self._thread = None
+
+
+def server_from_conf(
+    app: WSGIApp, conf: cfg.ConfigOpts, group: str = "heat_api", sock: socket.socket | None = None
+) -> ApiServer:
+    """An `ApiServer` with the options of ``[heat_api]`` or ``[heat_api_cfn]``."""
+    options = conf[group]
+    return ApiServer(
+        app,
+        str(options.bind_host),
+        options.bind_port,
+        backlog=options.backlog,
+        cert_file=options.cert_file,
+        key_file=options.key_file,
+        max_header_line=options.max_header_line,
+        tcp_keepidle=options.tcp_keepidle,
+        sock=sock,
+    )
+
+
+def serve(conf: cfg.ConfigOpts, group: str, make_app: Callable[[], WSGIApp]) -> int:
+    """Run the daemon until SIGTERM or SIGINT; returns the exit code.
+
+    `make_app` is called once in each worker process, after the fork, so that no connection is shared.
+    """
+    options = conf[group]
+    sock = listen(str(options.bind_host), options.bind_port, options.backlog, options.tcp_keepidle)
+    LOG.info("Listening on %s:%s", options.bind_host, options.bind_port)
+    workers = options.workers or 0
+    if workers <= 1:
+        return _work(conf, group, make_app, sock)
+    return _Prefork(conf, group, make_app, sock, workers).run()
+
+
+def _work(conf: cfg.ConfigOpts, group: str, make_app: Callable[[], WSGIApp], sock: socket.socket) -> int:
+    """Serve in this process until told to stop."""
+    stopping = threading.Event()
+    reloading = threading.Event()
+    wake = threading.Event()
+
+    def on_stop(signum: int, frame: Any) -> None:
+        stopping.set()
+        wake.set()
+
+    def on_reload(signum: int, frame: Any) -> None:
+        reloading.set()
+        wake.set()
+
+    signal.signal(signal.SIGTERM, on_stop)
+    signal.signal(signal.SIGINT, on_stop)
+    signal.signal(signal.SIGHUP, on_reload)
+    server = server_from_conf(make_app(), conf, group, sock).start()
+    while not stopping.is_set():
+        wake.wait()
+        wake.clear()
+        if reloading.is_set():
+            reloading.clear()
+            reload_config(conf)
+    server.stop(_drain_seconds(conf))
+    LOG.info("Stopped")
+    return 0
+
+
+def reload_config(conf: cfg.ConfigOpts) -> None:
+    """Read the configuration files again and take over the options that may change while running."""
+    try:
+        conf.mutate_config_files()
+    except Exception:
+        LOG.exception("The configuration could not be reloaded; the old one stays")
+
+
+def _drain_seconds(conf: cfg.ConfigOpts) -> float:
+    wanted = conf.get("graceful_shutdown_timeout", DRAIN_SECONDS)
+    return float(wanted) if wanted else DRAIN_SECONDS
+
+
+class _Prefork:
+    """The parent of the worker processes: starts them, replaces those that die, passes signals on."""
+
+    #: A worker that lives shorter than this is replaced only after a pause, so that a broken one does not spin.
+    SHORT_LIFE = 2.0
+
+    def __init__(
+        self, conf: cfg.ConfigOpts, group: str, make_app: Callable[[], WSGIApp], sock: socket.socket, workers: int
+    ) -> None:
+        self.conf = conf
+        self.group = group
+        self.make_app = make_app
+        self.sock = sock
+        self.workers = workers
+        self.children: dict[int, float] = {}
+        self.stopping = False
+
+    def run(self) -> int:
+        signal.signal(signal.SIGTERM, self._on_stop)
+        signal.signal(signal.SIGINT, self._on_stop)
+        signal.signal(signal.SIGHUP, self._on_reload)
+        while not self.stopping:
+            while len(self.children) < self.workers and not self.stopping:
+                self._fork()
+            for pid, lived in self._reap(block=True):
+                if not self.stopping:
+                    LOG.error("Worker %s ended", pid)
+                    if lived < self.SHORT_LIFE:
+                        time.sleep(1)
+        self.sock.close()
+        self._kill(signal.SIGTERM)
+        deadline = time.monotonic() + _drain_seconds(self.conf) + 5
+        while self.children and time.monotonic() < deadline:
+            if not list(self._reap(block=False)):
+                time.sleep(0.05)
+        self._kill(signal.SIGKILL)
+        return 0
+
+    def _on_stop(self, signum: int, frame: Any) -> None:
+        # The wait for children is resumed by Python when a handler returns, so the children are told from here.
+        self.stopping = True
+        self._kill(signal.SIGTERM)
+
+    def _on_reload(self, signum: int, frame: Any) -> None:
+        reload_config(self.conf)
+        self._kill(signal.SIGHUP)
+
+    def _fork(self) -> None:
+        pid = os.fork()
+        if pid:
+            self.children[pid] = time.monotonic()
+            return
+        code = 1
+        try:
+            self.children.clear()
+            code = _work(self.conf, self.group, self.make_app, self.sock)
+        except BaseException:
+            LOG.exception("The worker could not go on")
+        finally:
+            logging.shutdown()
+            os._exit(code)
+
+    def _reap(self, block: bool) -> Iterator[tuple[int, float]]:
+        try:
+            pid, _ = os.waitpid(-1, 0 if block else os.WNOHANG)
+        except ChildProcessError:
+            self.children.clear()
+            return
+        if pid in self.children:
+            yield pid, time.monotonic() - self.children.pop(pid)
+
+    def _kill(self, signum: int) -> None:
+        for pid in list(self.children):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signum)

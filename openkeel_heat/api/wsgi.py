@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WSGI names for uWSGI, gunicorn and mod_wsgi.
+
+``heat.wsgi.api:application`` is `api_application` and ``heat.wsgi.cfn:application`` is `cfn_application`.  Importing
+this module costs nothing: the configuration is read and the pipeline built when the first request comes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def init_application(prog: str = "heat-api") -> Callable[..., Any]:
+    """Read the configuration as program `prog`, set up messaging and load its pipeline."""
+    from oslo_config import cfg
+
+    from openkeel_heat.api import paste
+    from openkeel_heat.common import config
+    from openkeel_heat.rpc import messaging
+
+    cfg.CONF.reset()
+    config.setup([], prog)
+    messaging.setup(cfg.CONF)
+    return paste.load_app(prog, cfg.CONF)
+
+
+class LazyApplication:
+    """A WSGI application made when it is first called (once, whatever the number of threads)."""
+
+    def __init__(self, prog: str) -> None:
+        self.prog = prog
+        self._app: Callable[..., Any] | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        app = self._app
+        if app is None:
+            with self._lock:
+                app = self._app
+                if app is None:
+                    app = self._app = init_application(self.prog)
+        return app(environ, start_response)
+
+
+api_application = LazyApplication("heat-api")
+cfn_application = LazyApplication("heat-api-cfn")
