@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps that every daemon takes before it works: configuration, logging, messaging, database."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+from oslo_config import cfg
+
+from openkeel_heat.common import config
+from openkeel_heat.rpc import messaging
+
+# What each worker needs in any case. Importing it before the fork lets the workers share the memory.
+ENGINE_MODULES = (
+    "openkeel_heat.engine.server",
+    "oslo_messaging._drivers.impl_rabbit",
+    "pymysql",
+)
+
+
+def setup(argv: Sequence[str], prog: str) -> cfg.ConfigOpts:
+    """Read the configuration as program ``prog``, set logging and messaging up."""
+    conf = config.setup(list(argv), prog)
+    messaging.setup(conf)
+    return conf
+
+
+def preload_engine() -> None:
+    for name in ENGINE_MODULES:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue  # a driver that this installation does not use
+
+
+def make_engine(conf: cfg.ConfigOpts) -> object:
+    """An engine of this process, not started."""
+    from openkeel_heat.db import session
+    from openkeel_heat.engine.server import Engine
+
+    session.configure(conf)
+    return Engine(conf)
+
+
+def serve_api(argv: Sequence[str], prog: str, group: str) -> int:
+    """Run an API daemon until told to stop; its exit code."""
+    from openkeel_heat.api import paste, server
+
+    conf = setup(argv, prog)
+    return server.serve(conf, group, lambda: paste.load_app(prog, conf))
