@@ -2,8 +2,9 @@
 """The error vocabulary.
 
 A class here is known to three wires. On the bus it travels by name as ``heat.common.exception.<Name>`` with the keyword
-arguments of its format, so names, formats and argument names are shared with every other process of the cloud; ``__module__`` of
-each class is therefore the shared module name. The native and the CloudFormation API map the name to a status.
+arguments of its format, so names, formats and argument names are shared with every other process of the cloud;
+``__module__`` of each class is therefore the shared module name. The native and the CloudFormation API map the name to
+a status.
 
 ``message`` is the finished text. Make an error with keywords: ``StackExists(stack_name=name)``.
 """
