@@ -3,7 +3,8 @@
 
 An identity is a mapping of four texts, ``tenant``, ``stack_name``, ``stack_id`` and ``path``; the mapping is what
 crosses the bus. It is also written as an ARN (``arn:openstack:heat::TENANT:stacks/NAME/ID/PATH``) and as the path of a
-URL, both percent-encoded UTF-8. A resource is the path ``/resources/NAME`` behind its stack's, an event ``/events/ID`` behind that.
+URL, both percent-encoded UTF-8. A resource is the path ``/resources/NAME`` behind its stack's, an event
+``/events/ID`` behind that.
 """
 
 from __future__ import annotations

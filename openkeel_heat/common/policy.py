@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Enforcing the rules of :mod:`openkeel_heat.common.policies`, as the operator's policy file changes them.
+
+:class:`Enforcer` says whether a request may do something, :class:`ResourceEnforcer` whether a stack may use a type.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from oslo_config import cfg
+from oslo_log import log as logging
+from oslo_policy import policy
+
+from openkeel_heat.common import exceptions, policies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from openkeel_heat.common.context import RequestContext
+
+LOG = logging.getLogger(__name__)
+
+DEFAULT_RULES = policy.Rules.from_dict({"default": "!"})
+DEFAULT_RESOURCE_RULES = policy.Rules.from_dict({"default": "@"})
+
+
+class Enforcer:
+    """Rules are named ``<scope>:<action>``; *exc* is what a refusal raises (``None``: a refusal answers False)."""
+
+    def __init__(
+        self,
+        scope: str = "heat",
+        exc: type[Exception] | None = exceptions.Forbidden,
+        default_rule: Any = DEFAULT_RULES["default"],
+        policy_file: str | None = None,
+        conf: cfg.ConfigOpts | None = None,
+    ) -> None:
+        self.scope = scope
+        self.exc = exc
+        self.default_rule = default_rule
+        self.enforcer = policy.Enforcer(
+            cfg.CONF if conf is None else conf, default_rule=default_rule, policy_file=policy_file
+        )
+        self.enforcer.suppress_deprecation_warnings = True
+        self.enforcer.register_defaults(policies.list_rules())
+
+    @property
+    def file_rules(self) -> Any:
+        return self.enforcer.file_rules
+
+    @property
+    def registered_rules(self) -> Any:
+        return self.enforcer.registered_rules
+
+    def set_rules(self, rules: Mapping[str, Any], overwrite: bool = True) -> None:
+        self.enforcer.set_rules(policy.Rules(rules, self.default_rule), overwrite)
+
+    def load_rules(self, force_reload: bool = False) -> None:
+        self.enforcer.load_rules(force_reload)
+
+    def enforce(
+        self,
+        context: RequestContext,
+        action: str,
+        scope: str | None = None,
+        target: Mapping[str, Any] | None = None,
+        is_registered_policy: bool = False,
+    ) -> bool:
+        """Whether *context* may do *action* to *target*; a refusal raises.
+
+        With *is_registered_policy* an unknown rule raises ``PolicyNotRegistered`` instead of taking the default.
+        """
+        return self._check(
+            context.to_policy_values(),
+            f"{scope or self.scope}:{action}",
+            dict(target or {}),
+            self.exc,
+            is_registered_policy,
+        )
+
+    def check_is_admin(self, context: RequestContext) -> bool:
+        return self.check_values_is_admin(context.to_policy_values())
+
+    def check_values_is_admin(self, values: Mapping[str, Any]) -> bool:
+        return bool(self._check(values, "context_is_admin", {}, None, True))
+
+    def _check(
+        self,
+        credentials: Mapping[str, Any],
+        rule: str,
+        target: dict[str, Any],
+        exc: type[Exception] | None,
+        registered: bool,
+    ) -> bool:
+        check = self.enforcer.authorize if registered else self.enforcer.enforce
+        arguments = {"action": rule} if exc is not None else {}
+        try:
+            return bool(check(rule, target, credentials, do_raise=exc is not None, exc=exc, **arguments))
+        except policy.InvalidScope:
+            LOG.debug("%s is not for this scope: %s", rule, credentials)
+            raise (exc or exceptions.Forbidden)(action=rule) from None  # type: ignore[call-arg]
+
+
+class ResourceEnforcer(Enforcer):
+    """Rules ``resource_types:OS::Service::Type`` and ``resource_types:OS::Service::*``; without a rule, allowed."""
+
+    def __init__(self, default_rule: Any = DEFAULT_RESOURCE_RULES["default"], **kwargs: Any) -> None:
+        super().__init__(default_rule=default_rule, **kwargs)
+
+    def enforce(
+        self,
+        context: RequestContext,
+        action: str,
+        scope: str | None = None,
+        target: Mapping[str, Any] | None = None,
+        is_registered_policy: bool = False,
+    ) -> bool:
+        """Both the rule of the type and that of its family have to allow it; the refusal names the type."""
+        family = "::".join([*action.split("::")[:-1], "*"])
+        for name in (action, family):
+            try:
+                allowed = super().enforce(context, name, scope or "resource_types", target, is_registered_policy)
+            except policy.PolicyNotRegistered:
+                continue
+            except exceptions.Forbidden as refusal:
+                LOG.info("%s", refusal)
+                if name == action:
+                    raise
+                raise exceptions.Forbidden(action=action) from None
+            if not allowed:
+                if self.exc is not None:
+                    raise self.exc(action=action)  # type: ignore[call-arg]
+                return False
+        return True
+
+    def enforce_types(
+        self,
+        context: RequestContext,
+        types: Iterable[str],
+        target: Mapping[str, Any] | None = None,
+        is_registered_policy: bool = False,
+    ) -> None:
+        for name in types:
+            self.enforce(context, name, target=target, is_registered_policy=is_registered_policy)
+
+    def enforce_stack(
+        self,
+        stack: Any,
+        scope: str | None = None,
+        target: Mapping[str, Any] | None = None,
+        is_registered_policy: bool = False,
+    ) -> None:
+        """Every type in *stack* (what plug-ins know as a stack)."""
+        for name in stack.defn.all_resource_types():
+            self.enforce(stack.context, name, scope, target, is_registered_policy)
+
+
+_enforcers: dict[str, Enforcer] = {}
+_lock = threading.Lock()
+
+
+def get_enforcer() -> Enforcer:
+    """The enforcer of this process."""
+    return _shared("service", Enforcer)
+
+
+def get_resource_enforcer() -> ResourceEnforcer:
+    """The enforcer of resource types of this process."""
+    enforcer = _shared("types", ResourceEnforcer)
+    assert isinstance(enforcer, ResourceEnforcer)
+    return enforcer
+
+
+def _shared(name: str, make: type[Enforcer]) -> Enforcer:
+    found = _enforcers.get(name)
+    if found is None:
+        with _lock:
+            found = _enforcers.setdefault(name, make())
+    return found
+
+
+def reset() -> None:
+    """Forget the enforcers; the next question reads the policy file anew."""
+    _enforcers.clear()
+
+
+def get_policy_enforcer() -> Any:
+    """Entry point of the policy generators: the enforcer with the operator's file over the defaults."""
+    cfg.CONF([], project="heat")
+    enforcer = get_enforcer()
+    enforcer.load_rules()
+    return enforcer
+
+
+def list_rules() -> list[policy.RuleDefault]:
+    return policies.list_rules()
