@@ -1,32 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stack: its row, its compiled template and its parameters.
 
-:class:`Stack` is what plugins see as ``self.stack`` and what operations and the convergence engine work with. Making one from a
-row costs no SQL when its template is in the cache; resources, tags and the parent are read when somebody asks.
+:class:`Stack` is what plugins see as ``self.stack`` and what operations and the convergence engine work with. Making one
+from a row costs no SQL while its template is in the cache; resources, tags and the parent are read when somebody asks.
 
     stack = Stack.load(context, stack_id)                   # one statement (two when the template is not cached)
-    stack = Stack.from_row(context, row, inputs)            # for a node: no statement; ``inputs`` are NodeData by name
+    stack = Stack.from_row(context, row)                    # no statement
+    node = stack.for_node({"web": {...}})                   # a light copy that knows just these resources
     stack = Stack(context, "web", template, timeout_mins=5) # not stored yet
-    stack.store()                                           # row + template + tags + credentials
 
-Names of resources are looked up in three ways that differ in cost:
+Other resources are known in three ways that differ in cost:
 
-``stack.defn``            the scope of template functions: proxies made of ``inputs``, no SQL
-``stack.resources``       Resource objects of the current template (rows loaded in ONE query at first use)
-``stack.resource_get(n)`` one Resource even if the current template does not name it any more
+``stack.defn``            the scope of template functions: proxies made of the node data given, no SQL
+``stack.resources``       Resource objects of the current template, their rows loaded in ONE query at first use
+``stack.resource_get(n)`` one Resource, even if the current template does not name it any more
 """
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from openkeel_heat.common import exceptions
+from openkeel_heat.common import clock, exceptions, identifier, names
 from openkeel_heat.common.i18n import _
-from openkeel_heat.engine import templates
+from openkeel_heat.engine import parent, templates
+from openkeel_heat.engine.cache import Cache
 from openkeel_heat.engine.definition import SharedDefinition, StackDefinition
 from openkeel_heat.engine.node_data import NodeData
 
@@ -35,22 +36,17 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-_NAME = re.compile("[a-zA-Z][a-zA-Z0-9_.-]{0,254}$")
-_shared: templates._Cache = templates._Cache(200)
+#: (stack, traversal, template) -> SharedDefinition
+_shared = Cache(500)
 
-
-def validate_name(name: Any) -> None:
-    """Refuse a name that Heat refuses, in its words."""
-    if not isinstance(name, str):
-        raise exceptions.StackValidationFailed(message=_("Invalid stack name %s, must be a string") % name)
-    if not _NAME.match(name):
-        raise exceptions.StackValidationFailed(
-            message=_('Invalid stack name %s must contain only alphanumeric or "_-." characters, must start with alpha '
-                      'and must be 255 characters or less.') % name)
+#: States in which a resource may be found by its reference id.
+_FINDABLE = frozenset([("INIT", "COMPLETE"), ("CREATE", "IN_PROGRESS"), ("CREATE", "COMPLETE"),
+                       ("RESUME", "IN_PROGRESS"), ("RESUME", "COMPLETE"), ("UPDATE", "IN_PROGRESS"),
+                       ("UPDATE", "COMPLETE"), ("CHECK", "COMPLETE")])
 
 
 class Stack(Mapping[str, Any]):
-    """See the module's docstring. Mapping from names of enabled resources to Resource objects."""
+    """See the module's docstring. As a mapping: names of enabled resources to Resource objects."""
 
     ACTIONS = (CREATE, DELETE, UPDATE, ROLLBACK, SUSPEND, RESUME, ADOPT, SNAPSHOT, CHECK, RESTORE) = (
         "CREATE", "DELETE", "UPDATE", "ROLLBACK", "SUSPEND", "RESUME", "ADOPT", "SNAPSHOT", "CHECK", "RESTORE")
@@ -65,10 +61,10 @@ class Stack(Mapping[str, Any]):
                  username: str | None = None, nested_depth: int = 0, strict_validate: bool = True,
                  convergence: bool = True, current_traversal: str | None = None, tags: list[str] | None = None,
                  prev_raw_template_id: int | None = None, current_deps: Any = None,
-                 cache_data: Mapping[str, NodeData] | None = None, deleted_time: Any = None, converge: bool = False,
-                 *, raw_template_id: int | None = None, parameters: Any = None, row: Any = None) -> None:
+                 cache_data: Mapping[str, NodeData] | None = None, deleted_time: Any = None,
+                 converge: bool = False, *, shared: SharedDefinition | None = None) -> None:
         if owner_id is None and stack_id is None:
-            validate_name(stack_name)
+            names.check_stack_name(stack_name)
         self.context = context
         self.id = stack_id
         self.name = stack_name
@@ -85,7 +81,7 @@ class Stack(Mapping[str, Any]):
         self.updated_time = updated_time
         self.deleted_time = deleted_time
         self.user_creds_id = user_creds_id
-        self.tenant_id = tenant_id or context.project_id
+        self.tenant_id: str = tenant_id or context.project_id
         self.username = username or context.username
         self.nested_depth = nested_depth
         self.strict_validate = strict_validate
@@ -94,77 +90,282 @@ class Stack(Mapping[str, Any]):
         self.prev_raw_template_id = prev_raw_template_id
         self.current_deps = current_deps
         self.converge = converge
-        self.raw_template_id = raw_template_id
+        #: Only what arrived as node data is known of resources: their rows are not to be loaded.
+        self.in_convergence_check = cache_data is not None
         self._tags = tags
-        self._row = row
+        self._root_id: str | None = None
+        self._parent = parent.proxy_for(context, parent_resource, owner_id)
+        self._defn: StackDefinition | None = None
+        self._access_handlers: dict[str, Any] = {}
+        self._forget()
+        if use_stored_context:
+            self.context = self.stored_context()
+        if tmpl is not None:
+            shared = shared or SharedDefinition(tmpl, self.identifier())
+            self._defn = StackDefinition(self.context, shared, cache_data, self._parent)
+
+    def _forget(self) -> None:
+        """Drop what was derived from the definition."""
+        self._resources: dict[str, Any] | None = None
+        self._rows: dict[str, Any] | None = None
+        self._dependencies: Any = None
+        self._outputs: dict[str, Any] | None = None
 
     # loading ----------------------------------------------------------------------------------------------------
     @classmethod
     def load(cls, context: Any, stack_id: str | None = None, stack: Any = None, show_deleted: bool = True,
-             use_stored_context: bool = False, cache_data: Mapping[str, NodeData] | None = None,
-             load_template: bool = True, check_refresh_cred: bool = False) -> Stack:
-        """The stack with this id (or of this row); NotFound 'No stack exists with id "…"' when there is none."""
-        raise NotImplementedError
+             use_stored_context: bool = False, load_template: bool = True) -> Self:
+        """The stack with this id (or of this row); NotFound when there is none. Projects are not compared here."""
+        if stack is None:
+            from openkeel_heat.db import stacks as db
+
+            stack = db.get(stack_id, show_deleted=show_deleted)
+        if stack is None:
+            raise exceptions.NotFound(_('No stack exists with id "%s"') % str(stack_id))
+        return cls.from_row(context, stack, use_stored_context=use_stored_context, load_template=load_template)
 
     @classmethod
     def from_row(cls, context: Any, row: Any, inputs: Mapping[str, NodeData] | None = None,
-                 use_stored_context: bool = False, load_template: bool = True) -> Stack:
-        """The stack of a row of ``db.stacks``. Template, parameters and conditions come from the cache per
-        (stack, traversal, template)."""
-        raise NotImplementedError
+                 use_stored_context: bool = False, load_template: bool = True) -> Self:
+        """The stack of a row of the ``stack`` table (a Row, or a mapping of its columns)."""
+        columns: Mapping[str, Any] = row if isinstance(row, Mapping) else row._mapping
+        stack = cls(
+            context, columns["name"], None, stack_id=columns["id"], action=columns["action"],
+            status=columns["status"], status_reason=columns["status_reason"], timeout_mins=columns["timeout"],
+            disable_rollback=columns["disable_rollback"], parent_resource=columns["parent_resource_name"],
+            owner_id=columns["owner_id"], stack_user_project_id=columns["stack_user_project_id"],
+            created_time=columns["created_at"], updated_time=columns["updated_at"],
+            deleted_time=columns["deleted_at"], user_creds_id=columns["user_creds_id"], tenant_id=columns["tenant"],
+            username=columns["username"], nested_depth=columns["nested_depth"] or 0,
+            convergence=bool(columns["convergence"]), current_traversal=columns["current_traversal"],
+            prev_raw_template_id=columns["prev_raw_template_id"], current_deps=columns.get("current_deps"),
+            cache_data=inputs, use_stored_context=use_stored_context)
+        if load_template:
+            shared = stack._shared_for(columns["raw_template_id"])
+            stack._defn = StackDefinition(stack.context, shared, inputs, stack._parent)
+        return stack
+
+    def _shared_for(self, template_id: int) -> SharedDefinition:
+        key = (self.id, self.current_traversal, template_id)
+        shared = _shared.get(key)
+        if shared is None:
+            shared = SharedDefinition(templates.load(template_id), self.identifier())
+            _shared.put(key, shared)
+        return shared
+
+    def _clone(self, defn: StackDefinition) -> Self:
+        other = copy.copy(self)
+        other._defn = defn
+        other._forget()
+        return other
+
+    def for_node(self, node_data: Mapping[str, Any]) -> Self:
+        """A light copy that knows of other resources just what ``node_data`` says (by name, NodeData or wire form)."""
+        data = {name: NodeData.from_dict(entry) for name, entry in node_data.items()}
+        other = self._clone(StackDefinition(self.context, self.defn.shared, data, self._parent))
+        other.in_convergence_check = True
+        return other
+
+    def for_template(self, template_id: int | None) -> Self:
+        """The same stack seen through another of its stored templates, with the same knowledge of resources."""
+        if template_id is None or template_id == self.t.id:
+            return self
+        return self._clone(self.defn.with_shared(self._shared_for(template_id)))
 
     # the definition ---------------------------------------------------------------------------------------------
-    defn: StackDefinition
+    @property
+    def defn(self) -> StackDefinition:
+        assert self._defn is not None, "The stack was loaded without its template"
+        return self._defn
 
     @property
-    def t(self) -> Template:
-        """The compiled template."""
-        raise NotImplementedError
+    def t(self) -> Any:
+        """The compiled template, None when it was not loaded."""
+        return None if self._defn is None else self._defn.template
 
     @property
     def env(self) -> Any:
-        raise NotImplementedError
+        return self.defn.env
 
     @property
     def parameters(self) -> Any:
-        raise NotImplementedError
+        return self.defn.parameters
 
-    def switch_template(self, template: Template, template_id: int | None, keep_data: bool = False) -> None:
-        """Go over to another template: definition, parameters, dependencies and loaded resources follow."""
-        raise NotImplementedError
+    @property
+    def outputs(self) -> dict[str, Any]:
+        """Output definitions whose condition holds, by name. Their values need :meth:`load_resource_data`."""
+        if self._outputs is None:
+            self._outputs = self.defn.outputs()
+        return self._outputs
 
-    def definition_for(self, template_id: int | None) -> StackDefinition:
-        """The scope of this stack under another stored template (same inputs); its own for None or its own id."""
-        raise NotImplementedError
+    def switch_template(self, template: Template, keep_data: bool = False) -> None:
+        """Go over to another template: definition, parameters and all that is derived from them follow."""
+        self._defn = self.defn.with_shared(SharedDefinition(template, self.identifier()), keep_data)
+        self._forget()
+
+    def assign_id(self, stack_id: str) -> None:
+        """Give a new stack its id (the pseudo parameter for the stack's identity follows)."""
+        self.id = stack_id
+        self.switch_template(self.t, keep_data=True)
+
+    def get_availability_zones(self) -> list[str]:
+        return self.defn.availability_zones()
 
     # resources --------------------------------------------------------------------------------------------------
     @property
+    def resources_loaded(self) -> bool:
+        return self._resources is not None
+
+    @property
     def resources(self) -> dict[str, Any]:
-        """Resource objects of the enabled definitions; rows of a stored stack loaded in one query."""
-        raise NotImplementedError
+        """Resource objects of the enabled definitions, by name."""
+        if self._resources is None:
+            rows = self.resource_rows()
+            self._resources = {name: self.make_resource(name, rows.get(name)) for name in self.defn}
+        return self._resources
 
-    def make_resource(self, name: str, defn: StackDefinition | None = None, row: Any = None) -> Any:
-        """A Resource object for a name in a definition (the stack's own by default), with the record of ``row``."""
-        raise NotImplementedError
+    def resource_rows(self) -> dict[str, Any]:
+        """The row that stands for each name: of two with the same name, the one that is not replaced."""
+        if self._rows is None:
+            if self.id is None or self.in_convergence_check:
+                return {}
+            from openkeel_heat.db import resources as db
 
-    def resource_from_row(self, row: Any) -> Any:
-        """A Resource for a row of ``db.resources``, under the template the row was last processed with; None when
-        that template does not know the name or is gone."""
-        raise NotImplementedError
+            self.use_rows(db.list_by_stack(self.id))
+        assert self._rows is not None
+        return self._rows
+
+    def use_rows(self, rows: Iterable[Any]) -> None:
+        """Take the resources' rows from a query that was made already."""
+        best: dict[str, Any] = {}
+        for row in rows:
+            other = best.get(row.name)
+            if other is None or other.replaced_by is not None and row.replaced_by is None:
+                best[row.name] = row
+        self._rows = best
+        self._resources = None
+
+    def make_resource(self, name: str, row: Any = None, cls: Any = None) -> Any:
+        """The Resource object for a name in this definition, with the record of ``row``. KeyError: no such name."""
+        from openkeel_heat.engine import records
+        from openkeel_heat.resources.kit.resource import Resource
+
+        bound = self.defn.bound(name)
+        resource = (cls or Resource)(name, bound, self)
+        if row is not None:
+            records.load(resource, row)
+        return resource
+
+    def resource_from_row(self, row: Any, substitute_from: Stack | None = None) -> Any:
+        """The Resource for a row under THIS definition; KeyError when it does not know the name.
+
+        With ``substitute_from`` (a newer definition) a type that was replaced by a successor gets the successor's class.
+        """
+        columns = row if isinstance(row, Mapping) else row._mapping
+        resource = self.make_resource(columns["name"], row)
+        if substitute_from is not None:
+            from openkeel_heat.engine import records
+
+            resource = records.substitute(self, resource, row, substitute_from)
+        return resource
+
+    def resource_of_any_template(self, row: Any) -> Any:
+        """The Resource for a row under the template that it was last processed with; None when that is gone."""
+        template_id = row.current_template_id
+        if template_id is None or template_id == self.t.id:
+            known = self.resources.get(row.name)
+            if known is not None and known.record.id == row.id:
+                return known
+        try:
+            return self.for_template(template_id).resource_from_row(row)
+        except (KeyError, exceptions.NotFound):
+            return None
 
     def resource_get(self, name: str) -> Any:
-        raise NotImplementedError
+        """The Resource of that name in the template, else among the rows; None when there is neither."""
+        resource = self.resources.get(name)
+        if resource is None and name in self.resource_rows():
+            resource = self.resource_of_any_template(self.resource_rows()[name])
+        return resource
 
     def resource(self, name: str) -> Any:
-        """The Resource object of an enabled name; KeyError otherwise."""
-        raise NotImplementedError
+        """The Resource of an enabled name; KeyError otherwise."""
+        return self.resources[name]
+
+    def resource_by_refid(self, refid: Any) -> Any:
+        """The Resource whose reference id this is, None when there is none."""
+        for name in self.defn:
+            data = self.defn.data_of(name)
+            if data is not None:
+                if (data.action, data.status) in _FINDABLE and data.reference_id() == refid:
+                    return self.resources[name]
+                continue
+            resource = self.resources[name]
+            if (resource.action, resource.status) in _FINDABLE and refid in (resource.FnGetRefId(), name):
+                return resource
+        return None
+
+    def load_resource_data(self, for_resources: bool = False, for_outputs: Any = True) -> None:
+        """Let functions see the present reference ids and attributes of all resources (for outputs, by default)."""
+        for name, resource in self.resources.items():
+            del name
+            self.defn.set_data(resource.node_data(for_resources=for_resources, for_outputs=for_outputs))
+        self._outputs = None
 
     @property
     def dependencies(self) -> Any:
-        """``template.graph.Dependencies`` over Resource objects: static edges and those that plugins add."""
-        raise NotImplementedError
+        """``template.graph.Dependencies`` over NAMES of enabled resources: references, depends_on, and what types add."""
+        if self._dependencies is None:
+            from openkeel_heat.engine import edges
 
-    # Mapping
+            self._dependencies = edges.dependencies(self)
+        return self._dependencies
+
+    def required_by(self, name: str) -> list[str]:
+        """Names of the resources that depend on this one directly."""
+        try:
+            return list(self.dependencies.required_by(name))
+        except KeyError:
+            return []
+
+    def total_resources(self, stack_id: str | None = None) -> int:
+        """Live resources in the whole tree of the (root) stack; 0 for a stack that is not stored."""
+        stack_id = stack_id or self.id
+        if stack_id is None:
+            return 0
+        from openkeel_heat.db import resources as db
+
+        return db.count_by_root(stack_id)
+
+    def requires_deferred_auth(self) -> bool:
+        return any(resource.requires_deferred_auth for resource in self.values())
+
+    def validate(self, ignorable_errors: Any = None, validate_res_tmpl_only: bool = False) -> None:
+        from openkeel_heat.engine import validation
+
+        validation.validate(self, ignorable_errors, validate_res_tmpl_only)
+
+    def preview_resources(self) -> list[Any]:
+        return [resource.preview() for resource in self.resources.values()]
+
+    def prepare_abandon(self, no_resources: bool = False) -> dict[str, Any]:
+        """``abandoned_stack`` of the RPC contract; also the data of a snapshot."""
+        resources = {} if no_resources else {r.name: r.prepare_abandon() for r in self.resources.values()}
+        return {
+            "name": self.name,
+            "id": self.id,
+            "action": self.action,
+            "environment": self.env.user_env_as_dict(),
+            "files": dict(self.t.files),
+            "status": self.status,
+            "template": self.t.t,
+            "resources": resources,
+            "project_id": self.tenant_id,
+            "stack_user_project_id": self.stack_user_project_id,
+            "tags": self.tags,
+        }
+
+    # as a mapping
     def __getitem__(self, name: str) -> Any:
         return self.resources[name]
 
@@ -182,41 +383,104 @@ class Stack(Mapping[str, Any]):
 
     __hash__ = object.__hash__
 
+    def __repr__(self) -> str:
+        return f'Stack "{self.name}" [{self.id}]'
+
     # identity ---------------------------------------------------------------------------------------------------
-    def identifier(self) -> Any:
-        """``common.identifier.HeatIdentifier`` of this stack."""
-        raise NotImplementedError
-
-    def root_stack_id(self) -> str | None:
-        """Id of the outermost stack; one statement for a nested stack, remembered."""
-        raise NotImplementedError
-
-    def path_in_stack(self) -> list[tuple[str | None, str]]:
-        """(name of the template resource, name of the stack) from the root down to this stack."""
-        raise NotImplementedError
+    def identifier(self) -> identifier.HeatIdentifier:
+        return identifier.HeatIdentifier(self.tenant_id, self.name, self.id)
 
     @property
     def state(self) -> tuple[str, str]:
         return self.action, self.status
 
     @property
+    def parent_resource(self) -> parent.ParentResourceProxy | None:
+        return self._parent
+
+    def use_parent(self, stack: Stack) -> None:
+        """The parent is this object (perhaps not stored yet)."""
+        if self._parent is not None:
+            self._parent.use(stack)
+
+    def root_stack_id(self) -> str | None:
+        """Id of the outermost stack (one statement for a nested stack, remembered)."""
+        if not self.owner_id:
+            return self.id
+        if self._root_id is None:
+            from openkeel_heat.db import stacks as db
+
+            self._root_id = db.get_root_id(self.owner_id)
+        return self._root_id
+
+    def object_path_in_stack(self) -> list[tuple[Any, Stack]]:
+        """(template resource, stack) from the root down to this stack; None as the root's resource."""
+        if self._parent is None:
+            return [(None, self)]
+        return [*self._parent.stack().object_path_in_stack(), (self._parent, self)]
+
+    def path_in_stack(self) -> list[tuple[str | None, str]]:
+        """The same by names."""
+        return [(resource.name if resource else None, stack.name) for resource, stack in self.object_path_in_stack()]
+
+    @property
     def tags(self) -> list[str]:
-        raise NotImplementedError
+        if self._tags is None:
+            if self.id is None:
+                return []
+            from openkeel_heat.db import stacks as db
+
+            self._tags = list(db.get_tags(self.id))
+        return self._tags
+
+    @tags.setter
+    def tags(self, value: list[str] | None) -> None:
+        self._tags = list(value or [])
 
     # writing ----------------------------------------------------------------------------------------------------
     def row_values(self) -> dict[str, Any]:
-        """Columns of the stack row as this object stands (without id and raw_template_id)."""
-        raise NotImplementedError
+        """Columns of the row as this object stands, without id, state, traversal and template ids."""
+        return {
+            "name": self.name,
+            "owner_id": self.owner_id,
+            "parent_resource_name": self.parent_resource_name,
+            "tenant": self.tenant_id,
+            "username": self.username,
+            "timeout": self.timeout_mins,
+            "disable_rollback": self.disable_rollback,
+            "stack_user_project_id": self.stack_user_project_id,
+            "user_creds_id": self.user_creds_id,
+            "nested_depth": self.nested_depth,
+            "convergence": True,
+            "backup": False,
+            "updated_at": self.updated_time,
+        }
 
-    def store(self, exp_trvsl: str | None = None, ignore_traversal_check: bool = False) -> str | None:
-        """Insert (template, credentials, row with a fresh traversal id, tags) or update where current_traversal is as
-        expected; None when another traversal has taken over."""
-        raise NotImplementedError
+    def template_values(self) -> dict[str, Any]:
+        """Columns of the row for this stack's template, hidden parameters encrypted where the configuration says so."""
+        return templates.row_values(self.t)
 
     def state_set(self, action: str, status: str, reason: str) -> bool:
-        """New state in one transaction with its event, fenced by current_traversal; then notification and sinks.
-        False when the traversal is not the current one any more (nothing is announced)."""
-        raise NotImplementedError
+        """New state and its event in one transaction, where the traversal is still the current one; then announce.
+
+        False, and nothing happened, when another traversal has taken over.
+        """
+        if action not in self.ACTIONS:
+            raise ValueError(_("Invalid action %s") % action)
+        if status not in self.STATUSES:
+            raise ValueError(_("Invalid status %s") % status)
+        from openkeel_heat.db import stacks as db
+        from openkeel_heat.engine import events
+
+        event = events.stack_event(self, action, status, reason)
+        values = {"action": action, "status": status, "status_reason": reason}
+        if not db.update_with_event(self.id, values, event, expected_traversal=self.current_traversal):
+            LOG.info("Stack %s: traversal %s is not the current one any more; not set to %s_%s", self.name,
+                     self.current_traversal, action, status)
+            return False
+        self.action, self.status, self.status_reason = action, status, reason
+        events.announce(self.context, self, [event])
+        return True
 
     # time -------------------------------------------------------------------------------------------------------
     def timeout_secs(self) -> int:
@@ -224,7 +488,7 @@ class Stack(Mapping[str, Any]):
 
     def time_elapsed(self) -> float:
         """Seconds since the action in progress began."""
-        raise NotImplementedError
+        return clock.seconds_since(self.updated_time or self.created_time)
 
     def time_remaining(self) -> float:
         return self.timeout_secs() - self.time_elapsed()
@@ -234,19 +498,32 @@ class Stack(Mapping[str, Any]):
 
     # credentials ------------------------------------------------------------------------------------------------
     def stored_context(self) -> Any:
-        """The context of the stack's owner as stored at creation (a trust or a password)."""
-        raise NotImplementedError
+        """The context stored when the stack was made (a trust or a password), for work that no request started."""
+        from openkeel_heat.engine import credentials
 
-    def create_stack_user_project_id(self) -> str:
-        """Make the project of the stack's users in the stack domain, and keep its id in the row."""
-        raise NotImplementedError
+        return credentials.stored_context(self)
+
+    def create_stack_user_project_id(self) -> None:
+        """Make the project of the stack's users in the stack domain and keep its id."""
+        self.set_stack_user_project_id(self.clients.client("keystone").create_stack_domain_project(self.id))
 
     def set_stack_user_project_id(self, project_id: str) -> None:
-        raise NotImplementedError
+        from openkeel_heat.db import stacks as db
 
-    def access_allowed(self, credential_id: str, resource_name: str) -> bool:
-        """May the stack user with this credential reach the resource?"""
-        raise NotImplementedError
+        self.stack_user_project_id = project_id
+        db.update(self.id, {"stack_user_project_id": project_id})
+
+    def register_access_allowed_handler(self, credential_id: str, handler: Any) -> None:
+        """``handler(resource_name)`` answers whether the holder of this credential may reach a resource."""
+        assert callable(handler), "Handler is not callable"
+        self._access_handlers[credential_id] = handler
+
+    def access_allowed(self, credential_id: str | None, resource_name: str) -> bool:
+        if not self.resources_loaded or resource_name not in self.resources:
+            for row in self.resource_rows().values():  # user resources register themselves when they are loaded
+                self.resource_of_any_template(row)
+        handler = self._access_handlers.get(credential_id or "")
+        return bool(handler and handler(resource_name))
 
     # what plugins reach through the stack -----------------------------------------------------------------------
     @property
@@ -254,15 +531,15 @@ class Stack(Mapping[str, Any]):
         return self.context.clients
 
     @property
-    def store_backend(self) -> Any:
-        raise NotImplementedError
+    def store(self) -> Any:
+        """``kit.store.ResourceStore``."""
+        from openkeel_heat.engine.resource_store import STORE
+
+        return STORE
 
     @property
     def nested_stacks(self) -> Any:
-        """``kit.nested.NestedStacks`` for this stack's resources."""
-        raise NotImplementedError
+        """``kit.nested.NestedStacks``."""
+        from openkeel_heat.engine.nested import NESTED
 
-    @property
-    def resource_store(self) -> Any:
-        """``kit.store.ResourceStore`` for this stack's resources."""
-        raise NotImplementedError
+        return NESTED

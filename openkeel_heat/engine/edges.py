@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which resource of a stack requires which: references and ``depends_on`` of the template, and what types add.
+
+The result is over names. A Resource object is made only of types that add edges by themselves; such a plugin adds pairs of
+Resource objects to what it takes for the graph, and :class:`_PluginView` turns them into names.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oslo_log import log as logging
+
+if TYPE_CHECKING:
+    from openkeel_heat.engine.stack import Stack
+
+LOG = logging.getLogger(__name__)
+
+_EXPLICIT, _IMPLICIT = "add_explicit_dependencies", "add_dependencies"
+
+
+class _PluginView:
+    """What a plugin sees of the graph: ``deps += (self, other)`` with Resource objects, or None for no requirement."""
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+
+    def __iadd__(self, edge: Any) -> _PluginView:
+        requirer, required = edge
+        self.graph += (_name(requirer), None if required is None else _name(required))
+        return self
+
+
+def _name(resource: Any) -> str:
+    return resource if isinstance(resource, str) else resource.name
+
+
+def _overridden(cls: type, hooks: tuple[str, ...]) -> list[str]:
+    from openkeel_heat.resources.kit.resource import Resource
+
+    return [hook for hook in hooks if getattr(cls, hook, None) is not getattr(Resource, hook, None)]
+
+
+def dependencies(stack: Stack, ignore_errors: bool | None = None, explicit_only: bool = False) -> Any:
+    """The graph of the stack's enabled resources. Errors of plugins are ignored for a stack that is stored.
+
+    ``explicit_only`` leaves out what types find out from property values (``add_dependencies``).
+    """
+    from openkeel_heat.template.graph import Dependencies
+
+    definitions = stack.defn.definitions()
+    graph = Dependencies()
+    for name, definition in definitions.items():
+        graph += (name, None)
+        for required in definition.required_names():
+            if required in definitions:
+                graph += (name, required)
+    if ignore_errors is None:
+        ignore_errors = stack.id is not None
+    view = _PluginView(graph)
+    wanted = (_EXPLICIT,) if explicit_only else (_EXPLICIT, _IMPLICIT)
+    for name, definition in definitions.items():
+        try:
+            cls = stack.env.get_class(definition.resource_type, resource_name=name)
+            hooks = _overridden(cls, wanted)
+        except Exception as error:
+            LOG.debug("No class for resource %s: %s", name, error)
+            continue
+        for hook in hooks:
+            try:
+                getattr(stack.resources[name], hook)(view)
+            except Exception as error:
+                # ValueError and TypeError come of reading property values that were not validated yet
+                if not (ignore_errors or isinstance(error, ValueError | TypeError)):
+                    raise
+                LOG.warning("Ignoring error adding implicit dependencies for %s: %s", name, error)
+    return view.graph

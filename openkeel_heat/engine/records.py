@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a row of the ``resource`` table to the record of a kit Resource."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from openkeel_heat.resources.kit.record import ResourceRecord
+
+if TYPE_CHECKING:
+    from openkeel_heat.engine.stack import Stack
+
+_FIELDS = [field.name for field in dataclasses.fields(ResourceRecord)]
+_RENAMED = {"metadata": "rsrc_metadata"}
+_LISTS = ("requires", "needed_by")
+
+
+def record_of(row: Any) -> ResourceRecord:
+    """The record; columns that the query did not select keep their 'not loaded' value."""
+    columns: Mapping[str, Any] = row if isinstance(row, Mapping) else row._mapping
+    values: dict[str, Any] = {}
+    for name in _FIELDS:
+        column = _RENAMED.get(name, name)
+        if column in columns:
+            values[name] = columns[column]
+    for name in _LISTS:
+        values[name] = list(values.get(name) or [])
+    values["action"] = values.get("action") or "INIT"
+    values["status"] = values.get("status") or "COMPLETE"
+    values["status_reason"] = values.get("status_reason") or ""
+    return ResourceRecord(**values)
+
+
+def load(resource: Any, row: Any) -> Any:
+    """Give a Resource the record of its row."""
+    resource.load_record(record_of(row))
+    return resource
+
+
+def substitute(stack: Stack, resource: Any, row: Any, newer: Stack) -> Any:
+    """The resource with the class of its type in a newer definition, where the old type names that as its substitute."""
+    definition = newer.defn.definitions().get(resource.name)
+    if definition is None:
+        return resource
+    new_class = newer.env.get_class(definition.resource_type, resource_name=resource.name)
+    if new_class is type(resource) or not type(resource).check_is_substituted(new_class):
+        return resource
+    return stack.make_resource(resource.name, row, cls=new_class)
