@@ -16,8 +16,8 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 
+from openkeel_heat.common import clock
 from openkeel_heat.db.types import Json
 
 metadata = sa.MetaData()
@@ -25,7 +25,7 @@ metadata = sa.MetaData()
 
 def utcnow() -> datetime:
     """Now as a naive UTC datetime (the form of every time in the database)."""
-    return timeutils.utcnow()
+    return clock.utcnow()
 
 
 def new_uuid() -> str:
