@@ -17,11 +17,14 @@ from oslo_log import log as logging
 
 from openkeel_heat.common import exceptions, version
 from openkeel_heat.common.i18n import _
-from openkeel_heat.common.options import api, cache, clients, engine, keystone, service
+from openkeel_heat.common.options import api, cache, clients, engine, fetch, keystone, service
 
 LOG = logging.getLogger(__name__)
 
 PROJECT = "heat"
+
+#: Value of keystone_backend in a cloud without Keystone: nothing is made, no call goes out.
+LOCAL_KEYSTONE = "openkeel_heat.clients.local.LocalKeystone"
 
 OptGroups = Iterator[tuple[str | None, Sequence[cfg.Opt]]]
 
@@ -53,8 +56,9 @@ def list_opts() -> OptGroups:
     yield from db_options.list_opts()
 
 
-def list_daemon_opts() -> OptGroups:
+def list_own_opts() -> OptGroups:
     yield from api.DAEMON_GROUPS
+    yield from fetch.GROUPS
 
 
 def list_crypt_opts() -> OptGroups:
@@ -108,7 +112,7 @@ NAMESPACES: dict[str, Callable[[], OptGroups]] = {
     "heat.engine.hot.functions": list_functions_opts,
     "heat.engine.notification": list_notification_opts,
     "heat.engine.resources": list_resources_opts,
-    "openkeel_heat": list_daemon_opts,
+    "openkeel_heat": list_own_opts,
 }
 LAZY_NAMESPACES: dict[str, Callable[[], OptGroups]] = {
     "heat.common.context": list_trustee_opts,
@@ -203,6 +207,12 @@ def startup_sanity_check(conf: cfg.ConfigOpts | None = None) -> None:
 
 
 # --- questions --------------------------------------------------------------------------------------------------------
+
+
+def has_keystone(conf: cfg.ConfigOpts | None = None) -> bool:
+    """Whether there is an identity service; the embedded default runs without one."""
+    conf = cfg.CONF if conf is None else conf
+    return bool(conf.keystone_backend != LOCAL_KEYSTONE)
 
 
 def get_client_option(client: str, option: str, conf: cfg.ConfigOpts | None = None) -> Any:

@@ -236,7 +236,7 @@ class _FromKeystone:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        if getattr(instance, self.slot, None) is None:
+        if not getattr(instance, self.slot, None):
             instance._load_keystone_data()
         return getattr(instance, self.slot, None)
 
@@ -258,6 +258,8 @@ class StoredContext(RequestContext):
             if self._keystone_loaded:
                 return
             self._keystone_loaded = True
+            if not config.has_keystone():
+                return
             from keystoneauth1 import exceptions as keystone_errors
 
             try:

@@ -23,7 +23,7 @@ def enable_lazy() -> None:
 
 
 def translate(text: object, locale: str | None) -> str:
-    return oslo_i18n.translate(text, locale)
+    return str(oslo_i18n.translate(text, locale))
 
 
 def available_languages() -> list[str]:

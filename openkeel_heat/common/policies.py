@@ -9,6 +9,7 @@ the operator does not enforce the new defaults.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import EllipsisType
 from typing import NamedTuple
 
 from oslo_policy import policy
@@ -38,7 +39,7 @@ class Rule(NamedTuple):
     does: str
     request: str | None = None
     #: Check of the twin; ``...`` picks the usual one for the check, ``None`` is for no twin.
-    twin: object = ...
+    twin: str | EllipsisType | None = ...
 
 
 _USUAL_TWIN = {MEMBER: NOT_STACK_USER, READER: NOT_STACK_USER, READER_OR_STACK_USER: EVERYBODY, PROJECT_ADMIN: ADMIN}
@@ -218,7 +219,7 @@ def _rules() -> Iterator[policy.RuleDefault]:
 
 
 def _rule(name: str, row: Rule) -> policy.RuleDefault:
-    twin = _USUAL_TWIN.get(row.check) if row.twin is ... else row.twin
+    twin = _USUAL_TWIN.get(row.check) if isinstance(row.twin, EllipsisType) else row.twin
     deprecated = None
     if twin is not None:
         deprecated = policy.DeprecatedRule(

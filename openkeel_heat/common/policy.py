@@ -55,7 +55,7 @@ class Enforcer:
         return self.enforcer.registered_rules
 
     def set_rules(self, rules: Mapping[str, Any], overwrite: bool = True) -> None:
-        self.enforcer.set_rules(policy.Rules(rules, self.default_rule), overwrite)
+        self.enforcer.set_rules(policy.Rules(dict(rules), self.default_rule), overwrite)
 
     def load_rules(self, force_reload: bool = False) -> None:
         self.enforcer.load_rules(force_reload)
@@ -97,7 +97,7 @@ class Enforcer:
         check = self.enforcer.authorize if registered else self.enforcer.enforce
         arguments = {"action": rule} if exc is not None else {}
         try:
-            return bool(check(rule, target, credentials, do_raise=exc is not None, exc=exc, **arguments))
+            return bool(check(rule, target, dict(credentials), do_raise=exc is not None, exc=exc, **arguments))
         except policy.InvalidScope:
             LOG.debug("%s is not for this scope: %s", rule, credentials)
             raise (exc or exceptions.Forbidden)(action=rule) from None  # type: ignore[call-arg]

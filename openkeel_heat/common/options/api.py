@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from oslo_config import cfg, types
 
-paste_deploy = [
+paste_deploy: list[cfg.Opt] = [
     cfg.StrOpt("flavor", help="Name of the pipeline variant in the paste file; none means the plain one."),
     cfg.StrOpt("api_paste_config", default="api-paste.ini", help="The file with the pipelines of the API services."),
 ]
 
-body_size = [
+body_size: list[cfg.Opt] = [
     cfg.IntOpt(
         "max_json_body_size",
         default=1048576,
@@ -19,7 +19,7 @@ body_size = [
     ),
 ]
 
-revision = [
+revision: list[cfg.Opt] = [
     cfg.StrOpt(
         "heat_revision",
         default="unknown",
@@ -28,7 +28,7 @@ revision = [
     ),
 ]
 
-auth_password = [
+auth_password: list[cfg.Opt] = [
     cfg.BoolOpt(
         "multi_cloud",
         default=False,
@@ -42,7 +42,7 @@ auth_password = [
     ),
 ]
 
-noauth = [
+noauth: list[cfg.Opt] = [
     cfg.StrOpt(
         "token_response",
         default="",

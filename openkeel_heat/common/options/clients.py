@@ -46,8 +46,10 @@ def _connection(endpoint_type: str | None, insecure: bool | None) -> list[cfg.Op
 default = _connection("public", False)
 specific = _connection(None, None)
 
-http_log = [cfg.BoolOpt("http_log_debug", default=False, help="Log the HTTP requests and answers of this client.")]
-heat = [
+http_log: list[cfg.Opt] = [
+    cfg.BoolOpt("http_log_debug", default=False, help="Log the HTTP requests and answers of this client."),
+]
+heat: list[cfg.Opt] = [
     cfg.URIOpt(
         "url",
         schemes=["http", "https"],
@@ -55,7 +57,7 @@ heat = [
         "%(tenant_id)s in it is replaced by the project.",
     )
 ]
-keystone = [
+keystone: list[cfg.Opt] = [
     cfg.URIOpt(
         "auth_uri",
         schemes=["http", "https"],
@@ -63,14 +65,14 @@ keystone = [
     )
 ]
 
-backend = [
+backend: list[cfg.Opt] = [
     cfg.StrOpt(
         "cloud_backend",
         default="heat.engine.clients.OpenStackClients",
         help="Full name of the class that makes the clients of other services.",
     )
 ]
-keystone_backend = [
+keystone_backend: list[cfg.Opt] = [
     cfg.StrOpt(
         "keystone_backend",
         default="heat.engine.clients.os.keystone.heat_keystoneclient.KsClientWrapper",

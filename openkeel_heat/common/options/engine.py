@@ -23,7 +23,7 @@ _USER_DATA_FORMATS = [
     ("SOFTWARE_CONFIG", "the metadata of software deployments beside the user data"),
 ]
 
-engine = [
+engine: list[cfg.Opt] = [
     cfg.ListOpt(
         "plugin_dirs",
         default=["/usr/lib64/heat", "/usr/lib/heat", "/usr/local/lib/heat", "/usr/local/lib64/heat"],
@@ -205,7 +205,7 @@ engine = [
     ),
 ]
 
-volumes = [
+volumes: list[cfg.Opt] = [
     cfg.BoolOpt(
         "backups_enabled",
         default=True,
@@ -213,17 +213,17 @@ volumes = [
     ),
 ]
 
-notification = [
+notification: list[cfg.Opt] = [
     cfg.StrOpt("default_notification_level", default="INFO", help="Level of the notifications that are sent."),
     cfg.StrOpt("default_publisher_id", help="Publisher of the notifications; unset means one made of the host."),
 ]
 
-yaql = [
+yaql: list[cfg.Opt] = [
     cfg.IntOpt("limit_iterators", default=200, help="How many elements an expression may take from a collection."),
     cfg.IntOpt("memory_quota", default=10000, help="How many bytes an expression may use for collections."),
 ]
 
-resources = [
+resources: list[cfg.Opt] = [
     cfg.StrOpt("loadbalancer_template", help="A template to use for AWS load balancers instead of the built-in one."),
 ]
 

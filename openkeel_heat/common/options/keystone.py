@@ -13,7 +13,7 @@ from oslo_config import cfg
 TRUSTEE = "trustee"
 EC2 = "ec2authtoken"
 
-ec2 = [
+ec2: list[cfg.Opt] = [
     cfg.BoolOpt("multi_cloud", default=False, help="Try several clouds for the credentials of a signed request."),
     cfg.ListOpt(
         "clouds",

@@ -7,7 +7,7 @@ import socket
 
 from oslo_config import cfg
 
-rpc = [
+rpc: list[cfg.Opt] = [
     cfg.StrOpt(
         "host",
         default=socket.gethostname(),
@@ -17,7 +17,7 @@ rpc = [
     ),
 ]
 
-service = [
+service: list[cfg.Opt] = [
     cfg.IntOpt("periodic_interval", default=60, help="Seconds between the heartbeats and house-keeping of an engine."),
     cfg.URIOpt(
         "heat_metadata_server_url",
@@ -65,7 +65,7 @@ service = [
     cfg.StrOpt("stack_domain_admin_password", secret=True, help="Password of stack_domain_admin."),
 ]
 
-crypt = [
+crypt: list[cfg.Opt] = [
     cfg.StrOpt(
         "auth_encryption_key",
         secret=True,

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fetching what a user names by URL: bounded in size and time, and kept out of networks that are not the user's.
+
+The address is checked where the connection is made, after the name was resolved, so that neither a redirect nor a name
+that changes its address leads around the check.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import urllib.request
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from openkeel_heat.common import clock, exceptions
+from openkeel_heat.common.i18n import _
+
+if TYPE_CHECKING:
+    import requests
+
+LOG = logging.getLogger(__name__)
+
+CHUNK = 8192
+
+
+class URLFetchError(exceptions.Error, OSError):
+    """The text is for users and says nothing about why an address did not answer."""
+
+
+def get(url: str, allowed_schemes: Collection[str] = ("http", "https")) -> bytes:
+    """What is at *url*; ``file:`` only where *allowed_schemes* has it (files of the operator, not of users)."""
+    scheme = urlsplit(url).scheme
+    if scheme not in allowed_schemes:
+        raise URLFetchError(_("Invalid URL scheme %s") % scheme)
+    if scheme == "file":
+        return _read_file(url)
+    LOG.info("Fetching %s", url)
+    import requests
+
+    try:
+        with _session() as session:
+            return _read(session, url)
+    except (requests.RequestException, OSError) as error:
+        if isinstance(error, URLFetchError):
+            raise
+        LOG.info("Fetching %s failed: %s", url, error)
+        raise URLFetchError(_("Failed to retrieve template from %s") % url) from None
+
+
+def _read_file(url: str) -> bytes:
+    try:
+        with urllib.request.urlopen(url) as file:
+            content: bytes = file.read()
+            return content
+    except OSError as error:
+        raise URLFetchError(_("Failed to retrieve template: %s") % error) from None
+
+
+def _read(session: requests.Session, url: str) -> bytes:
+    limit = cfg.CONF.max_template_size
+    deadline = clock.Deadline(cfg.CONF.template_fetch_timeout)
+    answer = session.get(url, stream=True, timeout=cfg.CONF.template_fetch_timeout)
+    answer.raise_for_status()
+    content = bytearray()
+    for chunk in answer.iter_content(chunk_size=CHUNK):
+        content += chunk
+        if len(content) > limit:
+            raise URLFetchError(_("Template exceeds maximum allowed size (%s bytes)") % limit)
+        if deadline.expired():
+            raise TimeoutError("the answer took too long")
+    return bytes(content)
+
+
+def permitted(address: str) -> bool:
+    """Whether users' URLs may lead to *address*."""
+    options = cfg.CONF.template_fetch
+    parsed: Any = ipaddress.ip_address(address.split("%", 1)[0])
+    if getattr(parsed, "ipv4_mapped", None) is not None:
+        parsed = parsed.ipv4_mapped
+
+    def within(networks: list[str]) -> bool:
+        return any(parsed in ipaddress.ip_network(network, strict=False) for network in networks)
+
+    return within(options.allowed_networks) or not within(options.denied_networks)
+
+
+def _session() -> requests.Session:
+    """A session whose direct connections check where they go. A proxy of the operator makes its own rules."""
+    import requests
+
+    session = requests.Session()
+    session.max_redirects = cfg.CONF.template_fetch.max_redirects
+    session.adapters.clear()
+    adapter = _adapter()
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
+    return session
+
+
+def _adapter() -> Any:
+    from requests.adapters import HTTPAdapter
+    from urllib3 import connection, connectionpool
+    from urllib3.util.connection import create_connection
+
+    class Checked:
+        def _new_conn(self: Any) -> socket.socket:
+            addresses = {
+                info[4][0] for info in socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)
+            }
+            error: Exception = ConnectionRefusedError(f"{self.host} is not to be reached")
+            for address in sorted(filter(permitted, map(str, addresses))):
+                try:
+                    return create_connection(
+                        (address, self.port), self.timeout, self.source_address, self.socket_options
+                    )
+                except OSError as failure:
+                    error = failure
+            raise error
+
+    class HTTPConnection(Checked, connection.HTTPConnection):
+        pass
+
+    class HTTPSConnection(Checked, connection.HTTPSConnection):
+        pass
+
+    class HTTPPool(connectionpool.HTTPConnectionPool):
+        ConnectionCls = HTTPConnection
+
+    class HTTPSPool(connectionpool.HTTPSConnectionPool):
+        ConnectionCls = HTTPSConnection
+
+    class Adapter(HTTPAdapter):
+        def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+            super().init_poolmanager(*args, **kwargs)  # type: ignore[no-untyped-call]
+            self.poolmanager.pool_classes_by_scheme = {"http": HTTPPool, "https": HTTPSPool}
+
+    return Adapter()
