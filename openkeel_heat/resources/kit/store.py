@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from openkeel_heat.resources.kit.lifecycle import Transition
     from openkeel_heat.resources.kit.resource import Resource
 
 Metadata = dict[str, Any]
@@ -65,6 +66,5 @@ class ResourceStore(Protocol):
     def save_snapshot(self, resource: Resource, snapshot_id: str, data: Mapping[str, Any]) -> None:
         """Write the ``resource_snapshot`` row of this resource."""
 
-    # the stack's user project -----------------------------------------
-    def root_stack_resources(self, resource: Resource) -> int:
-        """Number of live resources in the whole tree of the resource's root stack."""
+    def apply(self, resource: Resource, transition: Transition) -> None:
+        """Write a transition at once (signals, marking unhealthy), with its event."""
