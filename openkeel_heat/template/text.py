@@ -185,14 +185,25 @@ def _load_yaml(text: str, limits: bounds.Limits) -> Any:
         loader.dispose()
 
 
-def _yaml_error(text: str, error: Exception) -> str:
-    """The error with a snippet of the text around it, as the pure Python parser words it."""
+def _mark_with_snippet(text: str, mark: Any) -> Any:
+    if mark is None:
+        return None
+    pointer = sum(len(line) + 1 for line in text.split('\n')[:mark.line]) + mark.column
+    return yaml.Mark(mark.name, mark.index, mark.line, mark.column, text + '\0', pointer)
+
+
+def _yaml_error(text: str, error: yaml.YAMLError) -> str:
+    """The error with the piece of text it is about, as the pure Python parser words it."""
+    if isinstance(error, ConstructorError):
+        error.context_mark = _mark_with_snippet(text, error.context_mark)
+        error.problem_mark = _mark_with_snippet(text, error.problem_mark)
+        return str(error)
     try:
-        yaml.load(text, Loader=yaml.SafeLoader)
+        yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as exc:
         return str(exc)
-    except Exception:
-        return str(error)
+    except RecursionError:
+        pass
     return str(error)
 
 
