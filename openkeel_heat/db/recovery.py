@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an engine looks for when others died or messages got lost."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from openkeel_heat.db import models, sql
+from openkeel_heat.db.resources import next_key
+from openkeel_heat.db.session import Connection, operation, query
+from openkeel_heat.db.sql import Record
+
+_stack = models.stack
+_resource = models.resource
+
+
+@query
+def locked(c: Connection, not_by: str) -> list[Record]:
+    """Resources that other engines hold."""
+    columns = ("id", "stack_id", "engine_id", "atomic_key", "name", "action", "status", "replaces", "replaced_by",
+               "current_template_id")
+    statement = sa.select(*(_resource.c[name] for name in columns)).where(
+        _resource.c.engine_id.is_not(None), _resource.c.engine_id != not_by
+    )
+    return sql.many(c.execute(statement))
+
+
+@query
+def in_progress(c: Connection) -> list[Record]:
+    """Convergence stacks whose action is under way."""
+    columns = ("id", "name", "action", "status", "current_traversal", "timeout", "created_at", "updated_at", "owner_id")
+    statement = sa.select(*(_stack.c[name] for name in columns)).where(
+        _stack.c.status == "IN_PROGRESS", _stack.c.deleted_at.is_(None), _stack.c.convergence.is_(sa.true())
+    )
+    return sql.many(c.execute(statement))
+
+
+@query
+def holders(c: Connection, stack_id: str) -> list[Record]:
+    """Resources of a stack that an engine holds."""
+    columns = ("id", "engine_id", "atomic_key", "action", "status", "replaces", "replaced_by")
+    statement = sa.select(*(_resource.c[name] for name in columns)).where(
+        _resource.c.stack_id == stack_id, _resource.c.engine_id.is_not(None)
+    )
+    return sql.many(c.execute(statement))
+
+
+@operation
+def steal(c: Connection, resource_id: int, atomic_key: int | None, from_engine: str, to_engine: str | None) -> bool:
+    """Take a lock over from a dead engine (or give it up, to None), comparing engine and atomic key."""
+    values = {"engine_id": to_engine, "atomic_key": next_key(atomic_key)}
+    return bool(sql.update(c, _resource, values, id=resource_id, engine_id=from_engine, atomic_key=atomic_key))

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of a traversal as the database sees it: started, stopped, completed, failed; each one transaction."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from openkeel_heat.db import events, models, resources, sql, stacks, sync_points, templates
+from openkeel_heat.db.session import Abandon, Connection, operation, query
+from openkeel_heat.db.sql import Record
+
+_stack = models.stack
+_resource = models.resource
+
+#: What is needed of a row to plan a traversal.
+PLAN_COLUMNS = ("id", "name", "action", "status", "requires", "replaces", "replaced_by", "current_template_id",
+                "created_at", "updated_at", "engine_id", "uuid")
+
+STORE_NEVER = ("CHECK", "SUSPEND", "RESUME", "SNAPSHOT")
+
+
+@dataclasses.dataclass(slots=True)
+class Start:
+    """Everything that the start of a traversal writes.
+
+    ``plan(rows, template_id, prev_template_id)`` says which new rows are needed (a list of column dicts), and
+    ``graph(ids)`` -> (current_deps, sync point targets) after these have ids (name -> id); both pure.
+    """
+
+    stack_id: str
+    traversal_id: str
+    action: str
+    plan: Callable[[list[Record], int, int | None], list[dict[str, Any]]]
+    graph: Callable[[dict[str, int], list[str]], tuple[Any, list[tuple[str, bool]]]]
+    values: dict[str, Any]
+    event: dict[str, Any]
+    expected_traversal: str | None = None
+    insert: Mapping[str, Any] | None = None
+    tags: Sequence[str] | None = None
+    template_id: int | None = None
+    template: Mapping[str, Any] | None = None
+    files: Mapping[str, Any] | None = None
+    keep_prev: bool = False
+    extra: Mapping[str, Any] | None = None
+
+
+@dataclasses.dataclass(slots=True)
+class Started:
+    """The stack's row and the active resources as they are after the start."""
+
+    template_id: int
+    prev_template_id: int | None
+    stack: Record
+    rows: list[Record]
+    new: dict[str, int]
+
+
+@operation
+def start(c: Connection, spec: Start) -> Started | None:
+    """Start a traversal; None (and nothing is written) when ``expected_traversal`` is not the current one any more."""
+    return _start(c, spec)
+
+
+def _start(c: Connection, spec: Start) -> Started | None:
+    if spec.insert is None:
+        row = sql.one(sql.select(c, _stack, lock=True, id=spec.stack_id, deleted_at=None))
+        if row is None or (row["current_traversal"] or "") != (spec.expected_traversal or ""):
+            raise Abandon(None)
+        old_prev, old_template = row["prev_raw_template_id"], row["raw_template_id"]
+    else:
+        row, old_prev, old_template = None, None, None
+    template_id = _template(c, spec, old_template)
+    prev = old_prev
+    if spec.action not in (*STORE_NEVER, "CREATE", "ADOPT") and not spec.keep_prev:
+        prev = old_template
+    values = {
+        **spec.values,
+        "action": spec.action,
+        "current_traversal": spec.traversal_id,
+        "raw_template_id": template_id,
+        "prev_raw_template_id": prev,
+    }
+    rows: list[Record] = []
+    if spec.insert is not None:
+        stacks.insert.within(c, {**spec.insert, **values, "id": spec.stack_id}, spec.tags)
+    else:
+        rows = sql.many(sql.select(c, _resource, PLAN_COLUMNS, order="id", stack_id=spec.stack_id))
+        rows = [one for one in rows if not (one["action"] == "DELETE" and one["status"] == "COMPLETE")]
+    fresh = spec.plan(rows, template_id, prev)
+    ids = resources.insert_many.within(c, fresh)
+    new = {one["name"]: new_id for one, new_id in zip(fresh, ids, strict=True)}
+    snapshots: list[str] = []
+    if spec.action == "DELETE":
+        snapshots = [str(one) for one in sql.select(c, models.snapshot, ("id",), stack_id=spec.stack_id).scalars()]
+    deps, targets = spec.graph(new, snapshots)
+    values["current_deps"] = deps
+    sql.update(c, _stack, values, id=spec.stack_id)
+    if spec.insert is None:
+        if spec.tags is not None:
+            stacks.set_tags.within(c, spec.stack_id, spec.tags)
+        sync_points.delete.within(c, spec.stack_id)
+        if old_prev is not None and old_prev not in (prev, template_id):
+            templates.delete_unreferenced.within(c, [old_prev])
+    sync_points.insert_many.within(c, spec.stack_id, spec.traversal_id, targets, spec.extra)
+    events.insert_many.within(c, [spec.event])
+    stored = Record({**(row or {}), **(spec.insert or {}), **values, "id": spec.stack_id})
+    return Started(template_id, prev, stored, rows, new)
+
+
+def _template(c: Connection, spec: Start, old_template: int | None) -> int:
+    if spec.template_id is not None:
+        return spec.template_id
+    if spec.template is None:
+        assert old_template is not None
+        return old_template
+    values = dict(spec.template)
+    if spec.files:
+        values["files_id"] = templates.insert_files.within(c, spec.files)
+    return templates.insert.within(c, values)
+
+
+@query
+def load(c: Connection, stack_id: str) -> Record | None:
+    """A living stack with its graph."""
+    return stacks.get.within(c, stack_id, deps=True)
+
+
+# the end ------------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(slots=True)
+class Finish:
+    """The end of a traversal: state and event, and what is cleared away with it.
+
+    ``values``     further columns of the stack
+    ``delete``     the stack goes (softly): its name is free and its credentials are removed in the same moment
+    ``snapshot``   for SNAPSHOT: columns of the snapshot (its id is the traversal's)
+    ``restart``    a ROLLBACK starts in the same transaction
+    """
+
+    stack_id: str
+    traversal_id: str
+    action: str
+    status: str
+    reason: str
+    event: dict[str, Any]
+    delete: bool = False
+    snapshot: Mapping[str, Any] | None = None
+    user_creds_id: int | None = None
+    restart: Start | None = None
+
+
+@operation
+def finish(c: Connection, spec: Finish) -> tuple[bool, Started | None]:
+    """False when the traversal is not the current one any more; then nothing is written."""
+    row = sql.select(
+        c, _stack, ("current_traversal", "prev_raw_template_id", "status", "raw_template_id"), lock=True,
+        id=spec.stack_id, deleted_at=None,
+    ).first()  # fmt: skip
+    if row is None or row.current_traversal != spec.traversal_id:
+        raise Abandon((False, None))
+    events.insert_many.within(c, [spec.event])
+    values: dict[str, Any] = {"action": spec.action, "status": spec.status, "status_reason": spec.reason}
+    if spec.restart is not None:
+        sql.update(c, _stack, values, id=spec.stack_id)
+        return True, _start(c, spec.restart)
+    old = None
+    if spec.status == "FAILED":
+        values["current_traversal"] = ""
+    elif row.prev_raw_template_id is not None:
+        old = row.prev_raw_template_id
+        values["prev_raw_template_id"] = None
+    if spec.snapshot is not None:
+        sql.update(c, models.snapshot, spec.snapshot, id=spec.traversal_id)
+    resources.purge_deleted.within(c, spec.stack_id)
+    if spec.delete:
+        values["user_creds_id"] = None
+        stacks.delete.within(c, spec.stack_id, values)
+        if spec.user_creds_id is not None:
+            _delete_credentials(c, spec.user_creds_id)
+    else:
+        sql.update(c, _stack, values, id=spec.stack_id)
+        sync_points.delete.within(c, spec.stack_id, spec.traversal_id)
+    if old is not None:
+        templates.delete_unreferenced.within(c, [old])
+    return True, None
+
+
+def _delete_credentials(c: Connection, user_creds_id: int) -> None:
+    if not sql.count(c, _stack, user_creds_id=user_creds_id):
+        sql.delete(c, models.user_creds, id=user_creds_id)
+
+
+@operation
+def stop(c: Connection, stack_id: str, expected_traversal: str, traversal_id: str, action: str, reason: str,
+         event: dict[str, Any]) -> bool:
+    """Cut a traversal off: the stack is FAILED under a traversal that has no nodes."""
+    values = {"current_traversal": traversal_id, "action": action, "status": "FAILED", "status_reason": reason}
+    if not sql.update(c, _stack, values, id=stack_id, current_traversal=expected_traversal, deleted_at=None):
+        raise Abandon(False)
+    sync_points.delete.within(c, stack_id, expected_traversal)
+    events.insert_many.within(c, [event])
+    return True
