@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Any
 
 ENGINE = "engine"
@@ -42,9 +42,9 @@ class Method:
     kind: str = "call"
     #: Arguments of the client method after the context.
     client_signature: inspect.Signature | None = None
-    constants: MappingProxyType[str, Any] = MappingProxyType({})
+    constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     #: Defaults that are made anew for each message when nothing is given.
-    fresh: MappingProxyType[str, type] = MappingProxyType({})
+    fresh: Mapping[str, type] = dataclasses.field(default_factory=dict)
     #: Errors of the vocabulary are expected answers and are not logged with a traceback.
     expects_errors: bool = True
     #: Name of the argument that is also the time-out of the call.
@@ -95,8 +95,8 @@ def _method(
         version,
         reply,
         client_signature=None if client is None else _signature(client),
-        constants=MappingProxyType(constants or {}),
-        fresh=MappingProxyType(fresh or {}),
+        constants=constants or {},
+        fresh=fresh or {},
         **other,
     )
 
