@@ -24,7 +24,7 @@ BASE_REVISION = "c6214ca60943"
 def directory() -> Path:
     """Where the migrations are: inside the installed package, or at the top of the source tree."""
     here = Path(__file__).resolve().parent
-    for candidate in (here / "migrations", here.parent.parent / "migrations"):
+    for candidate in (here.parent / "migrations", here.parent.parent / "migrations"):
         if (candidate / "env.py").is_file():
             return candidate
     raise FileNotFoundError("the database migrations are not installed")

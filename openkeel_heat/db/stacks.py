@@ -216,8 +216,9 @@ def list_stacks(
     Unknown sort keys are passed over, an unknown marker means the first page; an unknown filter or direction is
     ``exceptions.Invalid``.
     """
-    keys = [SORT_KEYS[key] for key in ([sort_keys] if isinstance(sort_keys, str) else sort_keys or ())
-            if key in SORT_KEYS]
+    keys = [
+        SORT_KEYS[key] for key in ([sort_keys] if isinstance(sort_keys, str) else sort_keys or ()) if key in SORT_KEYS
+    ]
     descending = sql.direction(sort_dir, "asc" if keys else "desc")
     columns = [_stack.c[key] for key in keys or ["created_at"]] + [_stack.c.id]
     after = None
@@ -278,7 +279,9 @@ def list_by_owner(c: Connection, owner_id: str, show_deleted: bool = False) -> l
 def _tree(root_id: str, show_deleted: bool) -> sa.CTE:
     """Ids of the stacks below a root, with their distance."""
     tree = (
-        sa.select(_stack.c.id, sa.literal(1).label("depth")).where(_stack.c.owner_id == root_id).cte("tree", recursive=True)
+        sa.select(_stack.c.id, sa.literal(1).label("depth"))
+        .where(_stack.c.owner_id == root_id)
+        .cte("tree", recursive=True)
     )
     child = _stack.alias("child")
     more = sa.select(child.c.id, (tree.c.depth + 1).label("depth")).where(child.c.owner_id == tree.c.id)
