@@ -73,7 +73,10 @@ class NestedOperation(RuntimeError):
 
 
 class Abandon(Exception):
-    """Roll the transaction of the running operation back and return `value` from it."""
+    """Roll the transaction of the running operation back and return `value` from it.
+
+    Raised within a part (``within``) it abandons the whole, unless the operation that owns the transaction catches it.
+    """
 
     def __init__(self, value: Any = None) -> None:
         super().__init__(value)
@@ -161,11 +164,11 @@ class _Database:
             return self.engine
 
 
-_FACADE_OPTIONS = frozenset(
-    "sqlite_synchronous mysql_sql_mode mysql_wsrep_sync_wait connection_recycle_time max_pool_size max_overflow "
-    "pool_timeout connection_debug connection_trace connection connection_parameters sqlite_fk "
-    "max_retries retry_interval".split()
-)
+_FACADE_OPTIONS = frozenset({
+    "connection", "connection_debug", "connection_parameters", "connection_recycle_time", "connection_trace",
+    "max_overflow", "max_pool_size", "max_retries", "mysql_sql_mode", "mysql_wsrep_sync_wait", "pool_timeout",
+    "retry_interval", "sqlite_fk", "sqlite_synchronous",
+})  # fmt: skip
 
 _local = _Local()
 _database = _Database()

@@ -62,7 +62,7 @@ def delete_unreferenced(c: Connection, template_ids: Iterable[int | None]) -> li
     if not ids:
         return []
     stack, resource = models.stack.c, models.resource.c
-    used = set()
+    used: set[int] = set()
     for column in (stack.raw_template_id, stack.prev_raw_template_id, resource.current_template_id):
         used.update(c.execute(sa.select(column).where(column.in_(ids)).distinct()).scalars())
     unused = [i for i in ids if i not in used]
