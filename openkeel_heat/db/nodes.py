@@ -69,14 +69,19 @@ class Written:
 
 @operation
 def apply(
-    c: Connection, stack_id: str, traversal_id: str | None, writes: Sequence[Write],
+    c: Connection,
+    stack_id: str,
+    traversal_id: str | None,
+    writes: Sequence[Write],
     merges: Sequence[sync_points.Merge] = (),
 ) -> tuple[list[Written], list[sync_points.Merged]]:
     """Carry out writes (in order) and merges; ``merges`` are further results whose writes happened before."""
     answers = [Written() for _ in writes]
     todo = list(zip(writes, answers, strict=True))
     if any(write.current for write in writes):
-        row = sql.select(c, models.stack, ("current_traversal", "raw_template_id"), id=stack_id, deleted_at=None).first()
+        row = sql.select(
+            c, models.stack, ("current_traversal", "raw_template_id"), id=stack_id, deleted_at=None
+        ).first()
         if row is None or row.current_traversal != traversal_id:
             for write, answer in todo:
                 if write.current:
@@ -145,8 +150,9 @@ def _write_row(c: Connection, write: Write, answer: Written) -> bool:
         answer.replacement_id = int(sql.insert(c, _resource, write.replacement))
         values["replaced_by"] = answer.replacement_id
     answer.atomic_key = values["atomic_key"] = next_key(write.atomic_key)
-    answer.ok = bool(sql.update(
-        c, _resource, values, id=write.resource_id, engine_id=write.engine_id, atomic_key=write.atomic_key))
+    answer.ok = bool(
+        sql.update(c, _resource, values, id=write.resource_id, engine_id=write.engine_id, atomic_key=write.atomic_key)
+    )
     if not answer.ok:
         answer.why = "fence"
         if answer.replacement_id is not None:
@@ -219,8 +225,18 @@ def load(c: Connection, resource_ids: Sequence[int], data: bool = True) -> dict[
 @query
 def lock_state(c: Connection, resource_id: int) -> Record | None:
     """Who holds a resource, and under which template it was last processed."""
-    names = ("id", "engine_id", "atomic_key", "current_template_id", "action", "status", "replaces", "replaced_by",
-             "stack_id", "name")
+    names = (
+        "id",
+        "engine_id",
+        "atomic_key",
+        "current_template_id",
+        "action",
+        "status",
+        "replaces",
+        "replaced_by",
+        "stack_id",
+        "name",
+    )
     return sql.one(sql.select(c, _resource, names, id=resource_id))
 
 

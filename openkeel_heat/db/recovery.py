@@ -17,8 +17,18 @@ _resource = models.resource
 @query
 def locked(c: Connection, not_by: str) -> list[Record]:
     """Resources that other engines hold."""
-    columns = ("id", "stack_id", "engine_id", "atomic_key", "name", "action", "status", "replaces", "replaced_by",
-               "current_template_id")
+    columns = (
+        "id",
+        "stack_id",
+        "engine_id",
+        "atomic_key",
+        "name",
+        "action",
+        "status",
+        "replaces",
+        "replaced_by",
+        "current_template_id",
+    )
     statement = sa.select(*(_resource.c[name] for name in columns)).where(
         _resource.c.engine_id.is_not(None), _resource.c.engine_id != not_by
     )

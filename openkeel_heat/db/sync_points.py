@@ -120,8 +120,13 @@ def get(c: Connection, entity_id: str, traversal_id: str, is_update: bool) -> Me
     if row is None:
         return None
     extra = _extra(row.extra_data)
-    return Merged((entity_id, is_update), True, input_data=_inputs(row.input_data),
-                  failures=dict(extra.get("resource_failures") or {}), skip=bool(extra.get("skip_propagate")))
+    return Merged(
+        (entity_id, is_update),
+        True,
+        input_data=_inputs(row.input_data),
+        failures=dict(extra.get("resource_failures") or {}),
+        skip=bool(extra.get("skip_propagate")),
+    )
 
 
 @query
@@ -139,15 +144,20 @@ def list_inputs(c: Connection, stack_id: str, traversal_id: str) -> dict[Target,
     for row in sql.select(c, _table, names, stack_id=stack_id, traversal_id=traversal_id):
         target = (row.entity_id, bool(row.is_update))
         extra = _extra(row.extra_data)
-        found[target] = Merged(target, True, input_data=_inputs(row.input_data),
-                               failures=dict(extra.get("resource_failures") or {}),
-                               skip=bool(extra.get("skip_propagate")))
+        found[target] = Merged(
+            target,
+            True,
+            input_data=_inputs(row.input_data),
+            failures=dict(extra.get("resource_failures") or {}),
+            skip=bool(extra.get("skip_propagate")),
+        )
     return found
 
 
 @operation
-def insert_many(c: Connection, stack_id: str, traversal_id: str, targets: Iterable[Target],
-                ours: Mapping[str, Any] | None = None) -> None:
+def insert_many(
+    c: Connection, stack_id: str, traversal_id: str, targets: Iterable[Target], ours: Mapping[str, Any] | None = None
+) -> None:
     """New, empty sync points; ``ours`` goes with that of the stack itself."""
     special = {"extra_data": {OURS: dict(ours)}} if ours else None
     sql.insert_many(c, _table, [

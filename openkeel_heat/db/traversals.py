@@ -15,8 +15,20 @@ _stack = models.stack
 _resource = models.resource
 
 #: What is needed of a row to plan a traversal.
-PLAN_COLUMNS = ("id", "name", "action", "status", "requires", "replaces", "replaced_by", "current_template_id",
-                "created_at", "updated_at", "engine_id", "uuid")
+PLAN_COLUMNS = (
+    "id",
+    "name",
+    "action",
+    "status",
+    "requires",
+    "replaces",
+    "replaced_by",
+    "current_template_id",
+    "created_at",
+    "updated_at",
+    "engine_id",
+    "uuid",
+)
 
 STORE_NEVER = ("CHECK", "SUSPEND", "RESUME", "SNAPSHOT")
 
@@ -194,8 +206,15 @@ def _delete_credentials(c: Connection, user_creds_id: int) -> None:
 
 
 @operation
-def stop(c: Connection, stack_id: str, expected_traversal: str, traversal_id: str, action: str, reason: str,
-         event: dict[str, Any]) -> bool:
+def stop(
+    c: Connection,
+    stack_id: str,
+    expected_traversal: str,
+    traversal_id: str,
+    action: str,
+    reason: str,
+    event: dict[str, Any],
+) -> bool:
     """Cut a traversal off: the stack is FAILED under a traversal that has no nodes."""
     values = {"current_traversal": traversal_id, "action": action, "status": "FAILED", "status_reason": reason}
     if not sql.update(c, _stack, values, id=stack_id, current_traversal=expected_traversal, deleted_at=None):

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Group commit: what the nodes of one traversal have to write is written together.
+
+A node hands in a :class:`~openkeel_heat.db.nodes.Write` (or only results for sync points) and gets a Signal. A flush is put
+behind everything that is ready to run now, so nodes that are due together reach their write before it; whatever is
+handed in while a flush is running goes in the next. Nobody waits longer than that, except results for a sync point
+that has become large and still lacks others: rewriting it costs its size, so its merges are spaced out. Results that are
+lost by a crash are found missing and made again by recovery, so only their writes (the states) have to be durable.
+"""
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oslo_log import log as logging
+
+from openkeel_heat.db import nodes
+from openkeel_heat.db.nodes import Write, Written
+from openkeel_heat.db.sync_points import Merge, Merged, Target
+from openkeel_heat.engine.scheduler import Scheduler, Signal, Stopped
+
+LOG = logging.getLogger(__name__)
+
+LIMIT = 200                  # writes in one transaction
+LARGE = 64                   # inputs of a sync point from which on merges are spaced
+SECONDS_PER_INPUT = 0.0003
+MOST_SECONDS = 1.0
+
+OnMerged = Callable[[list[Merged], Sequence[Merge]], None]
+
+
+class Writer:
+    """The writes of one traversal of one stack."""
+
+    def __init__(self, scheduler: Scheduler, stack_id: str, traversal_id: str, on_merged: OnMerged) -> None:
+        self._scheduler = scheduler
+        self._stack_id = stack_id
+        self._traversal_id = traversal_id
+        self._on_merged = on_merged
+        self._lock = threading.Lock()
+        self._flushing = threading.Lock()
+        self._writes: list[tuple[Write, Signal]] = []
+        self._merges: dict[Target, list[Merge]] = {}
+        self._due: dict[Target, float] = {}       # spaced sync points: not before
+        self._missing: dict[Target, int] = {}     # and what they lacked when last seen
+        self._planned = False
+        self._timer_due = 0.0
+
+    def write(self, write: Write) -> Signal:
+        """The signal's value is a Written, or an exception when the database failed."""
+        signal = Signal()
+        with self._lock:
+            self._writes.append((write, signal))
+        self._plan()
+        return signal
+
+    def merge(self, merges: Sequence[Merge]) -> None:
+        """Results whose node has nothing to write."""
+        with self._lock:
+            self._add(merges)
+        self._plan()
+
+    def _add(self, merges: Sequence[Merge]) -> None:
+        for one in merges:
+            self._merges.setdefault(one.target, []).append(one)
+
+    def idle(self) -> bool:
+        with self._lock:
+            return not (self._writes or self._merges or self._planned)
+
+    def _plan(self) -> None:
+        with self._lock:
+            if self._planned:
+                return
+            self._planned = True
+        try:
+            self._scheduler.call(self.flush)
+        except Stopped:
+            self.flush()
+
+    def _take(self, everything: bool) -> tuple[list[tuple[Write, Signal]], list[Merge]]:
+        """What goes into the next transaction; plans a later flush for what does not."""
+        now = time.monotonic()
+        with self._lock:
+            writes, self._writes = self._writes[:LIMIT], self._writes[LIMIT:]
+            merges: list[Merge] = []
+            later: float | None = None
+            for target in list(self._merges):
+                due = self._due.get(target, 0.0)
+                complete = len(self._merges[target]) >= self._missing.get(target, 0)
+                if everything or due <= now or complete:
+                    merges += self._merges.pop(target)
+                else:
+                    later = due if later is None else min(later, due)
+        if later is not None and (self._timer_due <= now or later < self._timer_due):
+            self._timer_due = later
+            try:
+                self._scheduler.call_later(later - now, self._plan)
+            except Stopped:
+                pass
+        return writes, merges
+
+    def flush(self, everything: bool = False) -> None:
+        """Write what is at hand in one transaction."""
+        with self._flushing:
+            with self._lock:
+                self._planned = False
+            writes, merges = self._take(everything)
+            if writes or merges:
+                self._commit(writes, merges)
+        with self._lock:
+            more = bool(self._writes) and not self._planned
+        if more:
+            self._plan()
+
+    def _commit(self, writes: list[tuple[Write, Signal]], merges: list[Merge]) -> None:
+        # results that come with a write may be spaced like the others: they are kept back until the write is done
+        carried = [(write, write.merges) for write, _signal in writes if write.merges]
+        held: list[tuple[int, list[Merge]]] = []
+        for index, (write, _signal) in enumerate(writes):
+            if write.merges:
+                now_merges = [one for one in write.merges if self._may_merge(one.target, len(carried))]
+                later = [one for one in write.merges if one not in now_merges]
+                if later:
+                    write.merges = now_merges
+                    held.append((index, later))
+        try:
+            answers, merged = nodes.apply(self._stack_id, self._traversal_id, [write for write, _ in writes], merges)
+        except Exception as exc:
+            for index, later in held:
+                writes[index][0].merges = [*writes[index][0].merges, *later]
+            self._one_by_one(writes, merges, exc)
+            return
+        done = [one for write, _ in writes for one in write.merges] + merges
+        for index, later in held:
+            if answers[index].ok:
+                self.merge(later)
+        self._note(merged)
+        for (_write, signal), answer in zip(writes, answers, strict=True):
+            signal.set(answer)
+        self._on_merged(merged, done)
+
+    def _may_merge(self, target: Target, together: int) -> bool:
+        with self._lock:
+            return (self._due.get(target, 0.0) <= time.monotonic()
+                    or len(self._merges.get(target, ())) + together >= self._missing.get(target, 0))
+
+    def _note(self, merged: list[Merged]) -> None:
+        now = time.monotonic()
+        with self._lock:
+            for one in merged:
+                if one.found and one.waiting and len(one.input_data) >= LARGE:
+                    self._due[one.target] = now + min(MOST_SECONDS, SECONDS_PER_INPUT * len(one.input_data))
+                    self._missing[one.target] = one.waiting
+                else:
+                    self._due.pop(one.target, None)
+                    self._missing.pop(one.target, None)
+
+    def _one_by_one(self, writes: list[tuple[Write, Signal]], merges: list[Merge], error: Exception) -> None:
+        """A transaction failed as a whole: let those writes fail that do not work alone."""
+        if len(writes) + bool(merges) == 1:
+            LOG.error('Stack %s, traversal %s: not written: %s', self._stack_id, self._traversal_id, error)
+            for _write, signal in writes:
+                signal.set(error)
+            return
+        for write, signal in writes:
+            answer: Written | Exception
+            merged: list[Merged] = []
+            try:
+                (answer,), merged = nodes.apply(self._stack_id, self._traversal_id, [write])
+            except Exception as exc:
+                answer = exc
+            signal.set(answer)
+            self._on_merged(merged, write.merges)
+        if merges:
+            try:
+                _answers, merged = nodes.apply(self._stack_id, self._traversal_id, [], merges)
+            except Exception:
+                # recovery finds that these nodes did not report
+                LOG.exception('Stack %s: results were not merged', self._stack_id)
+            else:
+                self._on_merged(merged, merges)
+
+
+def ask(writer: Writer, write: Write) -> Any:
+    """Sub-generator: hand a write in and wait for the answer, come what may; an interruption is raised afterwards."""
+    signal = writer.write(write)
+    thrown: BaseException | None = None
+    while True:
+        try:
+            answer = yield signal
+            break
+        except GeneratorExit:
+            raise
+        except BaseException as exc:
+            thrown = exc
+    if isinstance(answer, Exception):
+        raise answer
+    return answer, thrown
