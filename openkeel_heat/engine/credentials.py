@@ -25,30 +25,13 @@ def uses_trusts() -> bool:
     return cfg.CONF.deferred_auth_method == "trusts"
 
 
-def _values(context: Any) -> dict[str, Any]:
-    """Columns of ``user_creds`` (clear; the database operation encrypts) for a context."""
-    values = {
-        "username": context.username,
-        "password": context.password,
-        "tenant": context.project_name,
-        "tenant_id": context.project_id,
-        "auth_url": context.auth_url,
-        "region_name": context.region_name,
-        "trust_id": context.trust_id,
-        "trustor_user_id": context.trustor_user_id,
-    }
-    if values["trust_id"]:  # a trust stands for user and password
-        values.update(username=None, password=None)
-    return values
-
-
 def create(context: Any) -> int:
     """Store credentials for the user of this context (a new trust where trusts are used); the id of the row."""
     from openkeel_heat.db import user_creds as db
 
     if uses_trusts():
         context = context.clients.client("keystone").create_trust_context()
-    return db.insert(_values(context))
+    return db.insert(context.to_dict())
 
 
 def _creds_id(stack: Stack) -> int | None:
@@ -72,12 +55,8 @@ def stored_context(stack: Stack) -> Any:
     if row is None:
         raise exceptions.Error(_("Attempt to use stored_context with no user_creds"))
     # roles are not stored, so the check whether this is an administrator cannot be made
-    return contexts.StoredContext.from_dict(_mapping(row), request_id=stack.context.request_id, is_admin=False,
+    return contexts.StoredContext.from_dict(dict(row), request_id=stack.context.request_id, is_admin=False,
                                             overwrite=False)
-
-
-def _mapping(row: Any) -> dict[str, Any]:
-    return dict(row) if isinstance(row, dict) else dict(row._mapping)
 
 
 def refresh(context: Any, stack: Stack) -> int | None:
@@ -94,13 +73,13 @@ def refresh(context: Any, stack: Stack) -> int | None:
     except exceptions.HeatException:
         row = None
     if row is not None:
-        columns = _mapping(row)
+        columns = dict(row)
         if (columns["trustor_user_id"], columns["tenant_id"]) == (context.user_id, context.project_id):
             return None
         if not columns["trust_id"]:
             return None
     LOG.info("The credentials of stack %s are made anew for user %s", stack.name, context.user_id)
-    return db.insert(_values(context.clients.client("keystone").regenerate_trust_context()))
+    return db.insert(context.clients.client("keystone").regenerate_trust_context().to_dict())
 
 
 def discard(context: Any, creds_id: int | None, stack: Stack | None = None) -> None:
@@ -112,7 +91,7 @@ def discard(context: Any, creds_id: int | None, stack: Stack | None = None) -> N
     try:
         row = db.get(creds_id)
         if row is not None:
-            _delete_trust(context, _mapping(row), stack)
+            _delete_trust(context, dict(row), stack)
     except Exception as error:
         LOG.warning("The trust of credentials %s was not deleted: %s", creds_id, error)
     db.delete(creds_id)

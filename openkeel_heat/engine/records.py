@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from openkeel_heat.resources.kit.record import ResourceRecord
@@ -12,24 +12,33 @@ if TYPE_CHECKING:
     from openkeel_heat.engine.stack import Stack
 
 _FIELDS = [field.name for field in dataclasses.fields(ResourceRecord)]
-_RENAMED = {"metadata": "rsrc_metadata"}
+_RENAMED = {"metadata": "rsrc_metadata", "attributes": "attr_data"}
 _LISTS = ("requires", "needed_by")
 
 
-def record_of(row: Any) -> ResourceRecord:
+def record_of(row: Mapping[str, Any]) -> ResourceRecord:
     """The record; columns that the query did not select keep their 'not loaded' value."""
-    columns: Mapping[str, Any] = row if isinstance(row, Mapping) else row._mapping
     values: dict[str, Any] = {}
     for name in _FIELDS:
         column = _RENAMED.get(name, name)
-        if column in columns:
-            values[name] = columns[column]
+        if column in row:
+            values[name] = row[column]
     for name in _LISTS:
         values[name] = list(values.get(name) or [])
     values["action"] = values.get("action") or "INIT"
     values["status"] = values.get("status") or "COMPLETE"
     values["status_reason"] = values.get("status_reason") or ""
     return ResourceRecord(**values)
+
+
+def by_name(rows: Iterable[Any]) -> dict[str, Any]:
+    """The row that stands for each name: of several with one name, the newest that is not replaced."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        other = found.get(row.name)
+        if other is None or row.replaced_by is None or other.replaced_by is not None:
+            found[row.name] = row
+    return found
 
 
 def load(resource: Any, row: Any) -> Any:

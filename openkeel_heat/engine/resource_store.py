@@ -1,7 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store of ``openkeel_heat.resources.kit.store``: what a plugin writes about its resource is committed at once."""
+"""The store of ``resources.kit.store``: what a plugin writes about its resource is committed when the call returns."""
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from openkeel_heat.common import exceptions
+from openkeel_heat.db import announced, resources, snapshots
+from openkeel_heat.engine import events
+from openkeel_heat.resources.kit.lifecycle import Lock, Transition
+
+if TYPE_CHECKING:
+    from openkeel_heat.resources.kit.resource import Resource
+
+Metadata = dict[str, Any]
+
+_METADATA_TRIES = 50
 
 
 class DbResourceStore:
-    """``ResourceStore`` of the plugin kit over ``openkeel_heat.db``; stateless, one for the process."""
+    """Stateless: one for the process."""
+
+    def set_physical_id(self, resource: Resource, physical_id: str | None) -> None:
+        resources.update(_key(resource), {"nova_instance": physical_id})
+
+    # resource data
+    def data(self, resource: Resource) -> dict[str, Any]:
+        return resources.get_data(_key(resource))
+
+    def set_data(self, resource: Resource, key: str, value: Any, redact: bool = False) -> None:
+        text = value if value is None or isinstance(value, str) else str(value)
+        resources.set_datum(_key(resource), key, text, redact)
+
+    def delete_data(self, resource: Resource, key: str) -> bool:
+        return resources.delete_datum(_key(resource), key)
+
+    # metadata
+    def metadata(self, resource: Resource) -> Metadata:
+        row = resources.get(_key(resource))
+        return dict(row.rsrc_metadata or {}) if row is not None else {}
+
+    def set_metadata(self, resource: Resource, metadata: Any,
+                     merge: Callable[[Metadata, Metadata], Metadata] | None = None) -> Metadata:
+        for _attempt in range(_METADATA_TRIES):
+            row = resources.get(_key(resource))
+            if row is None or row.action == resource.DELETE:
+                raise exceptions.ResourceNotAvailable(resource_name=resource.name)
+            wanted = metadata if merge is None else merge(metadata, dict(row.rsrc_metadata or {}))
+            if resources.set_metadata(row.id, wanted, row.atomic_key, row.engine_id):
+                resource.record.atomic_key = resources.next_key(row.atomic_key)
+                return wanted
+        raise exceptions.UpdateInProgress(resource.name)
+
+    # attributes
+    def save_attributes(self, resource: Resource, attributes: Mapping[str, Any]) -> None:
+        record = resource.record
+        data_id = resources.store_attributes(_key(resource), record.atomic_key, attributes, record.attr_data_id)
+        if data_id is not None:
+            record.attr_data_id = data_id
+            record.atomic_key = resources.next_key(record.atomic_key)
+
+    def clear_attributes(self, resource: Resource) -> None:
+        record = resource.record
+        if record.attr_data_id is not None:
+            resources.clear_attributes(_key(resource), record.attr_data_id)
+            record.attr_data_id = record.attributes = None
+
+    # state, events, snapshots
+    def apply(self, resource: Resource, step: Transition) -> None:
+        """Write a state at once with its event (outside of a life cycle); UpdateInProgress when somebody holds the row.
+
+        ``Lock.NONE`` writes whoever holds the row; the others want it free and leave it so.
+        """
+        record = resource.record
+        values = {"action": step.action, "status": step.status, "status_reason": step.reason, **step.values}
+        if "metadata" in values:
+            values["rsrc_metadata"] = values.pop("metadata")
+        event = None
+        if step.event:
+            event = events.resource_event(resource, step.action, step.status, step.reason, step.physical_resource_id)
+        fence = {} if step.lock is Lock.NONE else {"atomic_key": record.atomic_key, "engine_id": None}
+        if not announced.set_resource_state(_key(resource), values, event, **fence):
+            raise exceptions.UpdateInProgress(resource.name)
+        if fence:
+            record.atomic_key = resources.next_key(record.atomic_key)
+        record.action, record.status, record.status_reason = step.action, step.status, step.reason
+        if event is not None:
+            events.announce(resource.context, resource.stack, [event])
+
+    def add_event(self, resource: Resource, action: str, status: str, reason: str) -> None:
+        events.record(resource.context, resource.stack, events.resource_event(resource, action, status, reason))
+
+    def save_snapshot(self, resource: Resource, snapshot_id: str, data: Mapping[str, Any]) -> None:
+        snapshots.save_resource(snapshot_id, resource.name, data)
+
+    def root_stack_resources(self, resource: Resource) -> int:
+        root_id = resource.stack.root_stack_id()
+        return resources.count_by_root(root_id) if root_id else 0
+
+
+def _key(resource: Resource) -> int:
+    assert resource.record.id is not None, "The resource is not stored"
+    return resource.record.id
+
+
+STORE = DbResourceStore()

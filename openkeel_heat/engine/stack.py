@@ -26,7 +26,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.common import clock, exceptions, identifier, names
 from openkeel_heat.common.i18n import _
-from openkeel_heat.engine import parent, templates
+from openkeel_heat.engine import parent, records, templates
 from openkeel_heat.engine.cache import Cache
 from openkeel_heat.engine.definition import SharedDefinition, StackDefinition
 from openkeel_heat.engine.node_data import NodeData
@@ -125,23 +125,22 @@ class Stack(Mapping[str, Any]):
         return cls.from_row(context, stack, use_stored_context=use_stored_context, load_template=load_template)
 
     @classmethod
-    def from_row(cls, context: Any, row: Any, inputs: Mapping[str, NodeData] | None = None,
+    def from_row(cls, context: Any, row: Mapping[str, Any], inputs: Mapping[str, NodeData] | None = None,
                  use_stored_context: bool = False, load_template: bool = True) -> Self:
-        """The stack of a row of the ``stack`` table (a Row, or a mapping of its columns)."""
-        columns: Mapping[str, Any] = row if isinstance(row, Mapping) else row._mapping
+        """The stack of a record of ``db.stacks`` (a mapping of the columns; ``current_deps`` may be missing)."""
         stack = cls(
-            context, columns["name"], None, stack_id=columns["id"], action=columns["action"],
-            status=columns["status"], status_reason=columns["status_reason"], timeout_mins=columns["timeout"],
-            disable_rollback=columns["disable_rollback"], parent_resource=columns["parent_resource_name"],
-            owner_id=columns["owner_id"], stack_user_project_id=columns["stack_user_project_id"],
-            created_time=columns["created_at"], updated_time=columns["updated_at"],
-            deleted_time=columns["deleted_at"], user_creds_id=columns["user_creds_id"], tenant_id=columns["tenant"],
-            username=columns["username"], nested_depth=columns["nested_depth"] or 0,
-            convergence=bool(columns["convergence"]), current_traversal=columns["current_traversal"],
-            prev_raw_template_id=columns["prev_raw_template_id"], current_deps=columns.get("current_deps"),
+            context, row["name"], None, stack_id=row["id"], action=row["action"],
+            status=row["status"], status_reason=row["status_reason"], timeout_mins=row["timeout"],
+            disable_rollback=row["disable_rollback"], parent_resource=row["parent_resource_name"],
+            owner_id=row["owner_id"], stack_user_project_id=row["stack_user_project_id"],
+            created_time=row["created_at"], updated_time=row["updated_at"],
+            deleted_time=row["deleted_at"], user_creds_id=row["user_creds_id"], tenant_id=row["tenant"],
+            username=row["username"], nested_depth=row["nested_depth"] or 0,
+            convergence=bool(row["convergence"]), current_traversal=row["current_traversal"],
+            prev_raw_template_id=row["prev_raw_template_id"], current_deps=row.get("current_deps"),
             cache_data=inputs, use_stored_context=use_stored_context)
         if load_template:
-            shared = stack._shared_for(columns["raw_template_id"])
+            shared = stack._shared_for(row["raw_template_id"])
             stack._defn = StackDefinition(stack.context, shared, inputs, stack._parent)
         return stack
 
@@ -198,6 +197,10 @@ class Stack(Mapping[str, Any]):
             self._outputs = self.defn.outputs()
         return self._outputs
 
+    def reset_outputs(self) -> None:
+        """Resolve outputs anew: what they refer to has changed."""
+        self._outputs = None
+
     def switch_template(self, template: Template, keep_data: bool = False) -> None:
         """Go over to another template: definition, parameters and all that is derived from them follow."""
         self._defn = self.defn.with_shared(SharedDefinition(template, self.identifier()), keep_data)
@@ -206,7 +209,12 @@ class Stack(Mapping[str, Any]):
     def assign_id(self, stack_id: str) -> None:
         """Give a new stack its id (the pseudo parameter for the stack's identity follows)."""
         self.id = stack_id
-        self.switch_template(self.t, keep_data=True)
+        self.use_identity(self.identifier())
+
+    def use_identity(self, identity: identifier.HeatIdentifier) -> None:
+        """Let parameters tell this identity: of a stack in memory that stands for a stored one."""
+        self._defn = self.defn.with_shared(SharedDefinition(self.t, identity))
+        self._forget()
 
     def get_availability_zones(self) -> list[str]:
         return self.defn.availability_zones()
@@ -237,17 +245,11 @@ class Stack(Mapping[str, Any]):
 
     def use_rows(self, rows: Iterable[Any]) -> None:
         """Take the resources' rows from a query that was made already."""
-        best: dict[str, Any] = {}
-        for row in rows:
-            other = best.get(row.name)
-            if other is None or other.replaced_by is not None and row.replaced_by is None:
-                best[row.name] = row
-        self._rows = best
+        self._rows = records.by_name(rows)
         self._resources = None
 
     def make_resource(self, name: str, row: Any = None, cls: Any = None) -> Any:
         """The Resource object for a name in this definition, with the record of ``row``. KeyError: no such name."""
-        from openkeel_heat.engine import records
         from openkeel_heat.resources.kit.resource import Resource
 
         bound = self.defn.bound(name)
@@ -256,16 +258,19 @@ class Stack(Mapping[str, Any]):
             records.load(resource, row)
         return resource
 
+    def resource_in(self, defn: StackDefinition, name: str) -> Any:
+        """A Resource of this stack under another definition, without a row."""
+        from openkeel_heat.resources.kit.resource import Resource
+
+        return Resource(name, defn.bound(name), self)
+
     def resource_from_row(self, row: Any, substitute_from: Stack | None = None) -> Any:
         """The Resource for a row under THIS definition; KeyError when it does not know the name.
 
         With ``substitute_from`` (a newer definition) a type that was replaced by a successor gets the successor's class.
         """
-        columns = row if isinstance(row, Mapping) else row._mapping
-        resource = self.make_resource(columns["name"], row)
+        resource = self.make_resource(row["name"], row)
         if substitute_from is not None:
-            from openkeel_heat.engine import records
-
             resource = records.substitute(self, resource, row, substitute_from)
         return resource
 
@@ -469,12 +474,12 @@ class Stack(Mapping[str, Any]):
             raise ValueError(_("Invalid action %s") % action)
         if status not in self.STATUSES:
             raise ValueError(_("Invalid status %s") % status)
-        from openkeel_heat.db import stacks as db
+        from openkeel_heat.db import announced as db
         from openkeel_heat.engine import events
 
         event = events.stack_event(self, action, status, reason)
         values = {"action": action, "status": status, "status_reason": reason}
-        if not db.update_with_event(self.id, values, event, expected_traversal=self.current_traversal):
+        if not db.set_stack_state(self.id, values, event, expected_traversal=self.current_traversal):
             LOG.info("Stack %s: traversal %s is not the current one any more; not set to %s_%s", self.name,
                      self.current_traversal, action, status)
             return False

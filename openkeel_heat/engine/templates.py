@@ -1,70 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates at rest: a bounded cache of compiled templates keyed by ``raw_template.id``, and storing of new ones.
+"""Templates at rest: a bounded cache of compiled templates keyed by ``raw_template.id``, and the rows of new ones.
 
-A row of ``raw_template`` never changes its meaning once a stack refers to it, so a compiled template is shared by all who
-ask for the same id. Hidden parameters are encrypted in the row and clear in the compiled form.
+A row of ``raw_template`` does not change its meaning once a stack refers to it, so a compiled template is shared by all
+who ask for the same id. Hidden parameters are encrypted in the row and clear in the compiled form.
 """
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
+import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from openkeel_heat.common import exceptions
+from openkeel_heat.engine.cache import Cache
 
 if TYPE_CHECKING:
     from openkeel_heat.template import Template
 
-CACHE_SIZE = 200
+LOG = logging.getLogger(__name__)
 
+PARAMETERS, ENCRYPTED_NAMES = "parameters", "encrypted_param_names"
 
-class _Cache:
-    """Least recently used out first; safe to use from many threads."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._items: OrderedDict[Any, Any] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Any) -> Any:
-        with self._lock:
-            try:
-                self._items.move_to_end(key)
-            except KeyError:
-                return None
-            return self._items[key]
-
-    def put(self, key: Any, value: Any) -> None:
-        with self._lock:
-            self._items[key] = value
-            self._items.move_to_end(key)
-            while len(self._items) > self._size:
-                self._items.popitem(last=False)
-
-    def drop(self, key: Any) -> None:
-        with self._lock:
-            self._items.pop(key, None)
-
-    def clear(self) -> None:
-        with self._lock:
-            self._items.clear()
-
-
-_templates = _Cache(CACHE_SIZE)
+_templates = Cache(200)
 
 
 def load(template_id: int) -> Template:
-    """The compiled template of a row; exceptions.NotFound when the row is gone."""
-    raise NotImplementedError
+    """The compiled template of a row; NotFound when the row is gone."""
+    template = _templates.get(template_id)
+    if template is None:
+        from openkeel_heat.db import templates as db
+
+        row = db.get(template_id, files=True)
+        if row is None:
+            raise exceptions.NotFound(f"raw template with id {template_id} not found")
+        template = compiled(row.template, row.files, clear_environment(row.environment), template_id)
+        _templates.put(template_id, template)
+    return template
 
 
-def store(template: Template, encrypt: bool | None = None) -> int:
-    """Write a new row (hidden parameters encrypted if the configuration says so) and return its id."""
-    raise NotImplementedError
+def compiled(raw: Mapping[str, Any], files: Mapping[str, str] | None = None,
+             environment: Mapping[str, Any] | Any = None, template_id: int | None = None) -> Template:
+    """A template made of its parts; ``environment`` as a mapping or an Environment."""
+    from openkeel_heat.template import Template
+    from openkeel_heat.template.environment import Environment
+
+    if environment is None or isinstance(environment, Mapping):
+        environment = Environment(environment or {})
+    return Template.load(raw, files or {}, environment, template_id=template_id)
 
 
-def row_values(template: Template, files_id: int | None) -> Mapping[str, Any]:
-    """The columns of a raw_template row for this template."""
-    raise NotImplementedError
+def empty(like: Template) -> Template:
+    """A template without resources, otherwise like another one (what a stack is deleted with)."""
+    return like.without_resources()
+
+
+def insert(template: Template) -> int:
+    """Write a row for a template; its id."""
+    from openkeel_heat.db import templates as db
+
+    values = row_values(template)
+    files = values.pop("files")
+    return db.insert({**values, "files_id": db.insert_files(files) if files else None})
+
+
+def row_values(template: Template) -> dict[str, Any]:
+    """``template``, ``files`` (they go to ``raw_template_files`` when there are any) and ``environment``, as stored."""
+    return {"template": template.t, "files": dict(template.files), "environment": stored_environment(template)}
 
 
 def forget(template_id: int) -> None:
@@ -74,3 +77,42 @@ def forget(template_id: int) -> None:
 
 def clear() -> None:
     _templates.clear()
+
+
+# hidden parameters --------------------------------------------------------------------------------------------------
+def stored_environment(template: Template) -> dict[str, Any]:
+    """The environment as its row has it: hidden parameters encrypted if the configuration says so."""
+    environment = template.env.env_as_dict()
+    if cfg.CONF.encrypt_parameters_and_properties:
+        from openkeel_heat.db import crypt
+
+        schemata = template.parameter_schemata()
+        parameters = dict(environment.get(PARAMETERS) or {})
+        encrypted = list(environment.get(ENCRYPTED_NAMES) or [])
+        for name, value in parameters.items():
+            if name in schemata and schemata[name].hidden:
+                parameters[name] = list(crypt.encrypt(value if isinstance(value, str) else str(value)))
+                if name not in encrypted:
+                    encrypted.append(name)
+        environment = {**environment, PARAMETERS: parameters, ENCRYPTED_NAMES: encrypted}
+    else:
+        environment = {**environment, ENCRYPTED_NAMES: []}
+    return environment
+
+
+def clear_environment(environment: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The environment of a row with encrypted parameters in clear."""
+    names = (environment or {}).get(ENCRYPTED_NAMES)
+    if not names:
+        return dict(environment or {})
+    from openkeel_heat.db import crypt
+
+    environment = copy.deepcopy(dict(environment or {}))
+    parameters = environment.get(PARAMETERS) or {}
+    for name in names:
+        value = parameters.get(name)
+        if isinstance(value, list | tuple) and len(value) == 2:
+            parameters[name] = crypt.decrypt(*value)
+        elif name in parameters:
+            LOG.warning("Parameter %s is said to be encrypted, but is not", name)
+    return environment

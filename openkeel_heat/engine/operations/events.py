@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists of events: of a stack, of a stack and those below it, of a project."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from openkeel_heat.common import identifier
+from openkeel_heat.db import events, stacks
+from openkeel_heat.engine.operations import formats, lookup
+
+
+def list_events(context: Any, identity: Mapping[str, str] | None, filters: Mapping[str, Any] | None = None,
+                nested_depth: int | None = None, **page: Any) -> list[dict[str, Any]]:
+    """Events as RPC replies; a filter by ``uuid`` asks for one in full (with its resource's properties)."""
+    in_full = bool(filters) and "uuid" in (filters or {})
+    root = None
+    if identity:
+        row = lookup.get_row(context, identity, show_deleted=True)
+        identities = {row.id: _identity(row)}
+        if nested_depth:
+            root = identities[row.id]
+            below = stacks.list_descendants(row.id, show_deleted=row.deleted_at is not None,
+                                              max_depth=int(nested_depth))
+            identities.update((one.id, _identity(one)) for one in below)
+        rows = events.list_by_stacks(list(identities), filters=filters, properties=in_full, **page)
+    else:
+        rows = events.list_by_tenant(context.project_id, filters=filters, properties=in_full, **page)
+        identities = {one.id: _identity(one) for one in stacks.list_by_ids({row.stack_id for row in rows})}
+    return [formats.event(row, identities[row.stack_id], root,
+                          (row.resource_properties_data or {}) if in_full else None)
+            for row in rows if row.stack_id in identities]
+
+
+def _identity(row: Any) -> identifier.HeatIdentifier:
+    return identifier.HeatIdentifier(row.tenant, row.name, row.id)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What changes a whole stack: create, adopt, update, delete, abandon, suspend, resume, check, cancel.
+
+Each call returns when the new state is stored and its traversal has begun; the rest happens on the scheduler. What refuses a
+call raises before anything is written. A traversal that somebody else started in the meantime is looked at again.
+"""
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_config import cfg
+from oslo_db import exception as db_errors
+from oslo_log import log as logging
+
+from openkeel_heat.common import clock, exceptions
+from openkeel_heat.common.i18n import _
+from openkeel_heat.db import announced
+from openkeel_heat.engine import credentials, events, templates
+from openkeel_heat.engine.convergence.interfaces import StartRequest
+from openkeel_heat.engine.operations import lookup, prepare
+from openkeel_heat.engine.operations.runtime import Runtime
+from openkeel_heat.engine.stack import Stack
+
+LOG = logging.getLogger(__name__)
+
+#: How often an operation looks again when another traversal was started under its hands.
+_TRIES = 5
+
+
+def _reauthenticates() -> bool:
+    return cfg.CONF.reauthentication_auth_method == "trusts"
+
+
+# create -------------------------------------------------------------------------------------------------------------
+def create(runtime: Runtime, context: Any, stack: Stack) -> dict[str, str]:
+    """Store a validated new stack and begin to create (or adopt) its resources."""
+    LOG.info("Creating stack %s", stack.name)
+    stack.assign_id(str(uuid.uuid4()))
+    made_creds = not stack.user_creds_id
+    if made_creds:
+        stack.user_creds_id = credentials.create(context)
+    try:
+        if _reauthenticates():
+            stack.context = stack.stored_context()
+        failure = _make_user_project(stack)
+        if failure is None:
+            failure = _start_creation(runtime, stack)
+        if failure is not None:
+            _store_failed(stack, failure)
+    except BaseException:
+        if made_creds:
+            credentials.discard(context, stack.user_creds_id)
+        raise
+    return dict(stack.identifier())
+
+
+def _make_user_project(stack: Stack) -> str | None:
+    """The project for users inside the stack; answers why it could not be made."""
+    if stack.stack_user_project_id:
+        return None
+    try:
+        keystone = stack.clients.client("keystone")
+        stack.stack_user_project_id = keystone.create_stack_domain_project(stack.id)
+    except exceptions.AuthorizationFailure as error:
+        return str(error)
+    except Exception:
+        LOG.exception("Failed to create stack user project")
+        return "Failed to create stack user project"
+    return None
+
+
+def _start_creation(runtime: Runtime, stack: Stack) -> str | None:
+    """Begin the first traversal; answers why it could not begin. A name in use, or a broken database, is raised."""
+    action = stack.ADOPT if stack.adopt_stack_data else stack.CREATE
+    request = StartRequest(stack, action, adopt_data=stack.adopt_stack_data, converge=stack.converge)
+    try:
+        runtime.convergence.start(stack.context, request)
+    except (exceptions.StackExists, db_errors.DBError):
+        raise
+    except Exception as error:
+        LOG.exception("Starting stack %s failed", stack.name)
+        return str(error)
+    return None
+
+
+def _store_failed(stack: Stack, reason: str) -> None:
+    """Keep a stack that could not be started: FAILED, with the reason."""
+    stack.status, stack.status_reason = stack.FAILED, reason
+    stack.current_traversal = ""
+    stack.created_time = clock.utcnow()
+    rows = [events.stack_event(stack, stack.action, stack.IN_PROGRESS, f"Stack {stack.action} started"),
+            events.stack_event(stack, stack.action, stack.FAILED, reason)]
+    values = {**stack.row_values(), "id": stack.id, "action": stack.action, "status": stack.status,
+              "status_reason": reason, "current_traversal": "", "created_at": stack.created_time}
+    announced.insert_stack(values, stack.template_values(), stack.tags, rows)
+    events.announce(stack.context, stack, rows)
+
+
+# update -------------------------------------------------------------------------------------------------------------
+def update(runtime: Runtime, context: Any, identity: Mapping[str, str], template: Mapping[str, Any] | None,
+           params: Mapping[str, Any] | None, files: Mapping[str, str] | None, args: Mapping[str, Any] | None,
+           environment_files: list[str] | None = None, files_container: str | None = None,
+           template_id: int | None = None) -> dict[str, str]:
+    """Begin to bring a stack to a new template."""
+    for _attempt in range(_TRIES):
+        current = lookup.get_stack(context, identity)
+        LOG.info("Updating stack %s", current.name)
+        new_creds = credentials.refresh(context, current)
+        old_creds = current.user_creds_id
+        try:
+            if new_creds:
+                current.user_creds_id = new_creds
+            if _reauthenticates():
+                current.context = current.stored_context()
+            new = _updated(context, current, template, params, files, args, environment_files, files_container,
+                           template_id)
+            values = {"user_creds_id": new_creds} if new_creds else {}
+            request = StartRequest(current, current.UPDATE, new_stack=new, converge=new.converge, values=values)
+            started = runtime.convergence.start(current.context, request)
+        except BaseException:
+            credentials.discard(context, new_creds)
+            raise
+        if started is not None:
+            if new_creds:
+                credentials.discard(context, old_creds, current)
+            return dict(current.identifier())
+        credentials.discard(context, new_creds)
+    raise exceptions.ActionInProgress(stack_name=current.name, action=current.action)
+
+
+def _updated(context: Any, current: Stack, *arguments: Any) -> Stack:
+    lookup.enforce_types(current)
+    if current.action == current.SUSPEND:
+        raise exceptions.NotSupported(feature=_("Updating a stack when it is suspended"))
+    if current.action == current.DELETE:
+        raise exceptions.NotSupported(feature=_("Updating a stack when it is deleting"))
+    return prepare.updated_stack(context, current, *arguments)
+
+
+# delete -------------------------------------------------------------------------------------------------------------
+def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], abandon: bool = False) -> None:
+    """Begin to delete a stack, whatever it is doing. ``abandon``: its resources are let go."""
+    for _attempt in range(_TRIES):
+        stack = lookup.get_stack(context, identity)
+        LOG.info("Deleting stack %s", stack.name)
+        lookup.enforce_types(stack)
+        if stack.state == (stack.DELETE, stack.COMPLETE):
+            raise exceptions.EntityNotFound(entity="Stack", name=stack.name)
+        if stack.status == stack.IN_PROGRESS:
+            runtime.convergence.stop_traversal(context, stack)
+            stack = lookup.get_stack(context, identity)
+        request = StartRequest(stack, stack.DELETE, template=templates.empty(stack.t), abandon=abandon,
+                               cancel_running=True)
+        if runtime.convergence.start(context, request) is not None:
+            return
+    raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
+
+
+def abandon(runtime: Runtime, context: Any, identity: Mapping[str, str], really: bool = True) -> dict[str, Any]:
+    """What there is to know of a stack, for adopting it elsewhere; then (``really``) let it go."""
+    if not cfg.CONF.enable_stack_abandon:
+        raise exceptions.NotSupported(feature="Stack Abandon")
+    stack = lookup.get_stack(context, identity)
+    data = stack.prepare_abandon()
+    if really:
+        delete(runtime, context, identity, abandon=True)
+    return data
+
+
+# actions ------------------------------------------------------------------------------------------------------------
+def act(runtime: Runtime, context: Any, identity: Mapping[str, str], action: str) -> None:
+    """Begin SUSPEND, RESUME or CHECK. A stack that is suspended (resumed) already is left alone."""
+    for _attempt in range(_TRIES):
+        stack = lookup.get_stack(context, identity)
+        if action != stack.CHECK:
+            lookup.enforce_types(stack)
+            if stack.state == (action, stack.COMPLETE):
+                LOG.info("%s is %s already", stack, action)
+                return
+        if runtime.convergence.start(context, StartRequest(stack, action)) is not None:
+            return
+    raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
+
+
+def cancel_update(runtime: Runtime, context: Any, identity: Mapping[str, str], rollback: bool = True) -> None:
+    """Cancel a running update (or, without rollback, a creation)."""
+    stack = lookup.get_stack(context, identity)
+    allowed = (stack.UPDATE,) if rollback else (stack.UPDATE, stack.CREATE)
+    if stack.status != stack.IN_PROGRESS or stack.action not in allowed:
+        raise exceptions.NotSupported(feature=_("Cancelling update when stack is %s") % "_".join(stack.state))
+    LOG.info("Cancelling the update of stack %s", stack.name)
+    runtime.convergence.cancel(context, stack, rollback)

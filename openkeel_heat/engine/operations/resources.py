@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resources of stacks: show, list (with nested stacks, in three queries for any number of them), find, mark, signal."""
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from openkeel_heat.common import exceptions, params
+from openkeel_heat.db import resources, stacks
+from openkeel_heat.engine import records
+from openkeel_heat.engine.operations import formats, lookup
+from openkeel_heat.engine.operations.runtime import Runtime
+from openkeel_heat.engine.stack import Stack
+from openkeel_heat.resources.kit.lifecycle import Lock
+
+LOG = logging.getLogger(__name__)
+
+
+# show and list ------------------------------------------------------------------------------------------------------
+def describe(context: Any, identity: Mapping[str, str], resource_name: str, with_attr: Any = None) -> dict[str, Any]:
+    stack = lookup.get_stack(context, identity)
+    if cfg.CONF.heat_stack_user_role in context.roles and not _stack_user_may(context, stack, resource_name):
+        LOG.warning("Access denied to resource %s", resource_name)
+        raise exceptions.Forbidden()
+    return formats.resource(_existing(stack, resource_name), with_attr=with_attr)
+
+
+def _existing(stack: Stack, resource_name: str) -> Any:
+    resource = stack.resource_get(resource_name)
+    if resource is None:
+        raise exceptions.ResourceNotFound(resource_name=resource_name, stack_name=stack.name)
+    return resource
+
+
+def _stack_user_may(context: Any, stack: Stack, resource_name: str) -> bool:
+    """A user made by a resource of the stack (by user id, or by an EC2 access key) reaches what that resource allows."""
+    if stack.access_allowed(context.user_id, resource_name):
+        return True
+    try:
+        credentials = json.loads(context.aws_creds).get("ec2Credentials")
+    except (TypeError, ValueError, AttributeError):
+        return False
+    return bool(credentials) and stack.access_allowed(credentials.get("access"), resource_name)
+
+
+def describe_all(context: Any, identity: Mapping[str, str], resource_name: str | None) -> list[dict[str, Any]]:
+    stack = lookup.get_stack(context, identity)
+    return [formats.resource(resource) for name, resource in stack.resources.items()
+            if resource_name is None or name == resource_name]
+
+
+def list_resources(context: Any, identity: Mapping[str, str], nested_depth: int = 0, with_detail: bool = False,
+                   filters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    stack = lookup.get_stack(context, identity, show_deleted=True)
+    depth = min(int(nested_depth or 0), cfg.CONF.max_nested_stack_depth)
+    wanted = params.translate_filters(filters) if filters is not None else {}
+    type_name = wanted.pop("type", None)
+    found = _Tree(context, stack, depth, wanted).resources()
+    return [formats.resource(resource, detail=with_detail) for resource in found
+            if type_name is None or resource.type() in type_name]
+
+
+class _Tree:
+    """The resources of a stack and of the stacks below it down to a depth."""
+
+    def __init__(self, context: Any, stack: Stack, depth: int, filters: Mapping[str, Any]) -> None:
+        self._context = context
+        self._stack = stack
+        self._depth = depth
+        self._filters = filters
+
+    def resources(self) -> Iterator[Any]:
+        stack_id = self._stack.id
+        assert stack_id is not None
+        if not self._depth:
+            rows = resources.list_by_stack(stack_id, self._filters or None)
+            if not self._filters:
+                self._stack.use_rows(rows)
+            yield from self._of(self._stack, rows)
+            return
+        below = [Stack.from_row(self._context, row) for row in
+                 stacks.list_descendants(stack_id, show_deleted=False, max_depth=self._depth)]
+        rows_of: dict[str, list[Any]] = {}
+        for row in self._rows(stack_id, below):
+            rows_of.setdefault(row.stack_id, []).append(row)
+        for stack in (self._stack, *below):
+            assert stack.id is not None
+            rows = rows_of.get(stack.id, [])
+            if not self._filters:
+                stack.use_rows(rows)
+            yield from self._of(stack, rows)
+
+    def _rows(self, stack_id: str, below: list[Stack]) -> list[Any]:
+        if self._stack.owner_id is None:
+            return resources.list_by_root(stack_id, self._filters or None)
+        ids = [stack_id, *(stack.id for stack in below if stack.id)]
+        return [row for one in ids for row in resources.list_by_stack(one, self._filters or None)]
+
+    @staticmethod
+    def _of(stack: Stack, rows: list[Any]) -> Iterator[Any]:
+        for row in records.by_name(rows).values():
+            resource = stack.resource_of_any_template(row)
+            if resource is not None:
+                yield resource
+
+
+# find ---------------------------------------------------------------------------------------------------------------
+def find_physical(context: Any, physical_resource_id: str) -> dict[str, str]:
+    """The identity of the resource with this physical id."""
+    rows = resources.list_by_physical_id(physical_resource_id, lookup.tenant_of(context))
+    if not rows:
+        raise exceptions.EntityNotFound(entity="Resource", name=physical_resource_id)
+    if len({row.stack_id for row in rows}) > 1:
+        raise exceptions.PhysicalResourceIDAmbiguity(phys_id=physical_resource_id)
+    stack = Stack.load(context, rows[0].stack_id)
+    resource = stack.resource_of_any_template(rows[0])
+    if resource is None:
+        raise exceptions.EntityNotFound(entity="Resource", name=physical_resource_id)
+    return dict(resource.identifier())
+
+
+def _find(context: Any, stack: Stack, name_or_id: str) -> Any:
+    """A resource of the stack by name, by physical id, or by what refers to it."""
+    if name_or_id in stack:
+        return stack[name_or_id]
+    rows = resources.list_by_physical_id(name_or_id, lookup.tenant_of(context))
+    matches = [stack[row.name] for row in rows
+               if row.stack_id == stack.id and row.name in stack and stack[row.name].record.id == row.id]
+    if len(matches) > 1:
+        raise exceptions.PhysicalResourceIDAmbiguity(phys_id=name_or_id)
+    match = matches[0] if matches else stack.resource_by_refid(name_or_id)
+    if match is None:
+        raise exceptions.ResourceNotFound(resource_name=name_or_id, stack_name=stack.name)
+    return match
+
+
+# mark unhealthy -----------------------------------------------------------------------------------------------------
+def mark_unhealthy(context: Any, identity: Mapping[str, str], resource_name: str, unhealthy: bool,
+                   reason: str | None = None) -> None:
+    """CHECK_FAILED for a resource that the next update shall replace, or CHECK_COMPLETE for one that was marked so."""
+    if not isinstance(unhealthy, bool):
+        raise exceptions.Invalid(reason="mark_unhealthy is not a boolean")
+    stack = lookup.get_stack(context, identity)
+    resource = _find(context, stack, resource_name)
+    reason = reason or "state changed by resource_mark_unhealthy api"
+    if resource.record.engine_id is not None:
+        raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
+    try:
+        if unhealthy:
+            if resource.action != resource.DELETE:
+                resource.state_set(resource.CHECK, resource.FAILED, reason, lock=Lock.RESPECT)
+        elif resource.state == (resource.CHECK, resource.FAILED):
+            resource.handle_metadata_reset()
+            resource.state_set(resource.CHECK, resource.COMPLETE, reason, lock=Lock.RESPECT)
+    except exceptions.UpdateInProgress:
+        raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action) from None
+
+
+# signal -------------------------------------------------------------------------------------------------------------
+def signal(runtime: Runtime, context: Any, identity: Mapping[str, str], resource_name: str, details: Any,
+           sync_call: bool = False) -> Any:
+    """Give a signal to a resource. Checked at once; handled later unless ``sync_call``, which answers the metadata."""
+    # the user behind a signal may not be allowed what handling it takes: the stack's own credentials are
+    stack = lookup.get_stack(context, identity, use_stored_context=True)
+    resource = _existing(stack, resource_name)
+    if resource.record.id is None:
+        raise exceptions.ResourceNotAvailable(resource_name=resource_name)
+    if not callable(resource.signal):
+        return None
+    resource._signal_check_action()
+    resource._signal_check_hook(details)
+    if sync_call or not callable(getattr(resource, "handle_signal", None)):
+        _handle_signal(runtime, stack, resource, details)
+    else:
+        runtime.run_later(("signal", resource.record.id), _handle_signal, runtime, stack, resource, details)
+    return resource.metadata_get() if sync_call else None
+
+
+def _handle_signal(runtime: Runtime, stack: Stack, resource: Any, details: Any) -> None:
+    needs_metadata_updates = resource.signal(details, False)
+    runtime.convergence.wake(("resource", resource.record.id))
+    if not needs_metadata_updates:
+        return
+    # metadata of other resources may be made of this one's attributes
+    for other in stack.resources.values():
+        if other.action == other.INIT or other is resource:
+            continue
+        if _updates_metadata(other):
+            other.metadata_update()
+            runtime.convergence.wake(("resource", other.record.id))
+
+
+def _updates_metadata(resource: Any) -> bool:
+    from openkeel_heat.resources.kit.resource import Resource
+
+    return type(resource).metadata_update is not Resource.metadata_update

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the endpoints share: the running engine, and how a refusal leaves a method.
+
+Errors of the vocabulary are expected: the dispatcher sends them to the caller without a traceback in the log.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from oslo_messaging.rpc.dispatcher import ExpectedException
+
+from openkeel_heat.common import exceptions
+from openkeel_heat.engine.operations.runtime import Runtime
+
+
+class Endpoints:
+    """Base of the modules of endpoints. ``runtime`` is the engine that serves them."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+
+def endpoint(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark an RPC method."""
+
+    @functools.wraps(method)
+    def call(self: Endpoints, context: Any, **arguments: Any) -> Any:
+        try:
+            return method(self, context, **arguments)
+        except exceptions.HeatException:
+            raise ExpectedException() from None
+
+    call.rpc_endpoint = True  # type: ignore[attr-defined]
+    return call
