@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which module of ours stands behind each ``heat.*`` module.
+
+A plain text is a module that is given out itself. :func:`gather` makes a module of several: names that differ, and
+perhaps a module for all the rest. Packages above a named module need no row.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from collections.abc import Mapping
+
+OURS = "openkeel_heat"
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    target: str | None = None
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_alias(self) -> bool:
+        return self.target is not None and not self.names
+
+
+def gather(rest: str | None = None, **names: str) -> Entry:
+    """``name="module:attribute"`` pairs; everything else comes from *rest*. Modules are named below our package."""
+    return Entry(rest and f"{OURS}.{rest}", {name: f"{OURS}.{reference}" for name, reference in names.items()})
+
+
+MODULES: dict[str, str | Entry] = {
+    # --- common
+    "heat.common.exception": "common.exceptions",
+    "heat.common.i18n": "common.i18n",
+    "heat.common.identifier": "common.identifier",
+    "heat.common.netutils": "common.netutils",
+    "heat.common.profiler": "common.profiler",
+    "heat.common.policy": "common.policy",
+    "heat.common.urlfetch": "common.urlfetch",
+    "heat.common.messaging": "rpc.messaging",
+    "heat.common.config": gather("common.config", load_paste_app="api.paste:load_app"),
+    "heat.common.context": gather(
+        "common.context",
+        ContextMiddleware="api.middleware.context:ContextMiddleware",
+        ContextMiddleware_filter_factory="api.middleware.context:filter_factory",
+        request_context="rpc.server:request_context",
+        list_opts="common.config:list_trustee_opts",
+    ),
+    "heat.common.wsgi": gather(
+        app_factory="api.paste:app_factory",
+        filter_factory="api.paste:filter_factory",
+        list_opts="common.config:list_wsgi_opts",
+        Middleware="compat.wsgi:Middleware",
+    ),
+    "heat.common.param_utils": gather("common.params", delim_string_to_list="common.params:split_list"),
+    "heat.common.short_id": gather(get_id="common.names:short_id", generate_id="common.names:new_short_id"),
+    "heat.common.timeutils": gather(
+        "common.clock",
+        Duration="compat.shims:Duration",
+        retry_backoff_delay="common.clock:backoff",
+        str_duration_format="common.clock:WIRE_FORMAT",
+    ),
+    "heat.common.password_gen": gather("compat.password_gen"),
+    "heat.common.endpoint_utils": gather(get_auth_uri="common.config:get_auth_uri"),
+    "heat.common.service_utils": gather(
+        engine_alive="rpc.listener_client:engine_alive", generate_engine_id="compat.shims:generate_engine_id"
+    ),
+    "heat.common.cache": gather("clients.cache", list_opts="common.config:list_cache_opts"),
+    "heat.common.crypt": gather("db.crypt", list_opts="common.config:list_crypt_opts"),
+    "heat.common.template_format": gather("template.text", simple_parse="compat.shims:simple_parse"),
+    "heat.common.serializers": "api.cfn.serializer",
+    "heat.common.auth_password": gather(filter_factory="api.middleware.auth_password:filter_factory"),
+    "heat.common.auth_url": gather(filter_factory="api.middleware.auth_url:filter_factory"),
+    "heat.common.noauth": gather(filter_factory="api.middleware.noauth:filter_factory"),
+    "heat.common.custom_backend_auth": gather(filter_factory="api.middleware.custom_backend:filter_factory"),
+    "heat.policies": gather(list_rules="common.policies:list_rules"),
+    "heat.version": gather(version_info="compat.shims:version_info"),
+    # --- rpc
+    "heat.rpc.api": "rpc.api",
+    "heat.rpc.worker_api": "rpc.worker_api",
+    "heat.rpc.client": "rpc.client",
+    "heat.rpc.worker_client": "rpc.worker_client",
+    "heat.rpc.listener_client": "rpc.listener_client",
+    # --- api
+    "heat.api": gather(pipeline_factory="api.paste:pipeline_factory", root_app_factory="api.paste:root_app_factory"),
+    "heat.api.openstack": gather(
+        faultwrap_filter="api.middleware.fault:faultwrap_filter",
+        version_negotiation_filter="api.middleware.versions:native_filter",
+    ),
+    "heat.api.openstack.v1": gather(API="api.native.app:API"),
+    "heat.api.openstack.wsgi": gather(init_application="compat.wsgi:init_api"),
+    "heat.api.cfn": gather(version_negotiation_filter="api.middleware.versions:cfn_filter"),
+    "heat.api.cfn.v1": gather(API="api.cfn.app:API"),
+    "heat.api.cfn.wsgi": gather(init_application="compat.wsgi:init_cfn"),
+    "heat.api.aws.ec2token": gather(
+        "api.cfn.ec2token",
+        EC2Token_filter_factory="api.cfn.ec2token:filter_factory",
+        list_opts="common.config:list_ec2_opts",
+    ),
+    "heat.wsgi.api": gather(application="api.wsgi:api_application"),
+    "heat.wsgi.cfn": gather(application="api.wsgi:cfn_application"),
+    "heat.cmd.engine": "cmd.engine",
+    "heat.cmd.manage": "cmd.manage",
+    "heat.cmd.status": "cmd.status",
+    # --- template language
+    "heat.engine.environment": "template.environment",
+    "heat.engine.parameters": "template.parameters",
+    "heat.engine.parameter_groups": "template.parameter_groups",
+    "heat.engine.dependencies": "template.graph",
+    "heat.engine.template": "template.template",
+    "heat.engine.template_files": "template.files",
+    "heat.engine.function": "template.functions.api",
+    "heat.engine.conditions": "template.conditions",
+    "heat.engine.output": "template.outputs",
+    "heat.engine.node_data": "template.node_data",
+    "heat.engine.rsrc_defn": "template.definition",
+    "heat.engine.hot.functions": gather("template.functions", list_opts="common.config:list_functions_opts"),
+    "heat.engine.hot.parameters": "template.hot.parameters",
+    "heat.engine.hot.template": "template.hot.template",
+    "heat.engine.cfn.functions": "template.functions",
+    "heat.engine.cfn.parameters": "template.cfn.parameters",
+    "heat.engine.cfn.template": "template.cfn.template",
+    # --- the plug-in kit
+    "heat.engine.resource": gather(
+        "resources.kit.resource",
+        UpdateReplace="common.exceptions:UpdateReplace",
+        UpdateInProgress="common.exceptions:UpdateInProgress",
+    ),
+    "heat.engine.properties": "resources.kit.properties",
+    "heat.engine.properties_group": "resources.kit.properties_group",
+    "heat.engine.attributes": "resources.kit.attributes",
+    "heat.engine.constraints": "resources.kit.constraints",
+    "heat.engine.constraint.common_constraints": "clients.common_constraints",
+    "heat.engine.support": "resources.kit.support",
+    "heat.engine.translation": "resources.kit.translation",
+    "heat.engine.scheduler": "resources.kit.scheduler",
+    "heat.engine.lifecycle_plugin": "resources.kit.lifecycle_plugin",
+    "heat.engine.resources": gather("resources", list_opts="common.config:list_resources_opts"),
+    "heat.engine.resources.stack_resource": "resources.kit.stack_resource",
+    "heat.engine.resources.stack_user": "resources.kit.stack_user",
+    "heat.engine.resources.signal_responder": "resources.kit.signal_responder",
+    "heat.engine.resources.template_resource": "resources.kit.template_resource",
+    "heat.engine.resources.wait_condition": "resources.kit.wait_condition",
+    # --- engine
+    "heat.engine.stack": "engine.stack",
+    "heat.engine.notification": gather(
+        "rpc.notifier",
+        get_default_level="rpc.notifier:default_level",
+        list_opts="common.config:list_notification_opts",
+    ),
+    # --- clients
+    "heat.engine.clients": gather("clients", list_opts="common.config:list_clients_opts"),
+    "heat.engine.clients.client_exception": "clients.errors",
+    "heat.engine.clients.client_plugin": "clients.plugin",
+    "heat.engine.clients.default_client_plugin": "clients.plugin",
+    "heat.engine.clients.microversion_mixin": "clients.microversions",
+    "heat.engine.clients.progress": "clients.progress",
+    "heat.engine.clients.os": "clients.constants",
+    "heat.engine.clients.os.heat_plugin": "clients.heat",
+    "heat.engine.clients.os.keystone": "clients.keystone",
+    "heat.engine.clients.os.keystone.heat_keystoneclient": gather(
+        "clients.keystone_backend", list_opts="common.config:list_keystone_backend_opts"
+    ),
+    "heat.engine.clients.os.keystone.keystone_constraints": "clients.keystone_constraints",
+}
+
+#: Whole families: concrete resource types and clients live in modules of the same name below ours.
+PREFIXES = {
+    "heat.engine.resources.openstack": "resources",
+    "heat.engine.resources.aws": "resources.aws",
+    "heat.engine.clients.os": "clients",
+}
+
+
+def _packages() -> set[str]:
+    found: set[str] = set()
+    for name in [*MODULES, *PREFIXES]:
+        parts = name.split(".")
+        found.update(".".join(parts[:length]) for length in range(1, len(parts)))
+    return found - set(MODULES)
+
+
+PACKAGES = _packages()
+
+
+def find(name: str) -> Entry | None:
+    """The entry of a ``heat.*`` module, or None when it is not ours to give."""
+    row = MODULES.get(name)
+    if isinstance(row, Entry):
+        return row
+    if row is not None:
+        return Entry(f"{OURS}.{row}")
+    if name in PACKAGES or name in PREFIXES:
+        return Entry()
+    for prefix, ours in PREFIXES.items():
+        if name.startswith(f"{prefix}."):
+            target = f"{OURS}.{ours}.{name[len(prefix) + 1 :]}"
+            return Entry(target) if _exists(target) else None
+    return None
+
+
+def _exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
