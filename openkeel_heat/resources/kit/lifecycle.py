@@ -26,28 +26,11 @@ reason of the FAILED state; the step that says so is what ``throw()`` returns, a
 the next ``send`` raises the exception again. ``close()`` writes nothing: the row
 stays IN_PROGRESS for the engine that takes it over.
 
-Resuming after the death of an engine
--------------------------------------
-A row found IN_PROGRESS under a dead engine is given to :func:`resume_action`,
-which answers a generator or raises :class:`CannotResume` (the caller then fails
-the resource so that the next traversal replaces it). A physical object is never made twice:
-
-* DELETE, CHECK, SUSPEND, RESUME, SNAPSHOT are run again from the start: their
-  handlers find what is already done.
-* CREATE (and ADOPT): with a physical id stored, polling goes on where it stopped:
-  ``check_create_complete`` is called with ``resource.handler_data_on_resume('CREATE')``
-  (the physical id unless the type says otherwise). Without one,
-  ``resource.find_physical()`` looks for an object of the deterministic physical name
-  (derived from the row's uuid). Types with ``repeatable_create`` have a
-  ``handle_create`` that may simply run again. Everything else cannot be resumed.
-* UPDATE: types with ``repeatable_update`` run the whole update again: stored
-  properties are still those of before, so the difference is computed anew.
+What a dead engine left is taken up again by :mod:`.resuming`.
 """
 from __future__ import annotations
 
-import dataclasses
-import enum
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
@@ -57,9 +40,26 @@ from openkeel_heat.common import clock
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
+from openkeel_heat.resources.kit.steps import (
+    HookPause,
+    Lifecycle,
+    Lock,
+    Note,
+    Pause,
+    Step,
+    Transition,
+    mark_failed,
+    note,
+    touch,
+    transition,
+)
 
 if TYPE_CHECKING:
     from openkeel_heat.resources.kit.resource import Resource
+
+__all__ = ['HookPause', 'Lifecycle', 'Lock', 'Note', 'Pause', 'Step', 'Transition', 'CannotResume',
+           'adopt', 'check', 'create', 'delete', 'delete_snapshot', 'mark_failed', 'resume', 'resume_action',
+           'snapshot', 'suspend', 'transition', 'update']
 
 LOG = logging.getLogger(__name__)
 
@@ -70,124 +70,6 @@ PAUSE_FACTOR = 2.0
 HOOK_PAUSE = 1.0
 
 
-class Lock(enum.Enum):
-    """What a transition does with the lock on the row."""
-
-    NONE = 'none'          # write whatever the lock is
-    ACQUIRE = 'acquire'    # engine_id must be NULL, becomes ours
-    RELEASE = 'release'    # engine_id must be ours, becomes NULL
-    RESPECT = 'respect'    # engine_id must be NULL, stays NULL
-
-
-@dataclasses.dataclass
-class Transition:
-    """A state to be written. ``values`` are columns of the row, by the record's names."""
-
-    action: str
-    status: str
-    reason: str
-    lock: Lock = Lock.NONE
-    event: bool = True
-    values: dict[str, Any] = dataclasses.field(default_factory=dict)
-    # New stored properties to be saved (the driver sets record.rsrc_prop_data_id),
-    # or None: what rsrc_prop_data_id names is still right.
-    properties: dict[str, Any] | None = None
-    # For the event: the physical id, or the physical name while there is none.
-    physical_resource_id: str | None = None
-    # Stored attribute values are stale from here on.
-    clear_attributes: bool = False
-
-
-@dataclasses.dataclass
-class Note:
-    """An event that goes with no change of the row."""
-
-    action: str
-    status: str
-    reason: str
-    physical_resource_id: str | None = None
-
-
-@dataclasses.dataclass
-class Pause:
-    """Nothing to do for that many seconds."""
-
-    seconds: float
-    wake_on: Hashable | None = None
-
-
-@dataclasses.dataclass
-class HookPause(Pause):
-    """Waiting until a user clears a break point; looked at again after ``seconds``."""
-
-    hook: str = ''
-
-
-Step = Transition | Note | Pause
-Lifecycle = Generator[Step, Any, None]
-
-
-class CannotResume(Exception):
-    """The plugin cannot tell the state of its object: fail it, so that it is replaced."""
-
-
-def transition(resource: Resource, action: str, status: str, reason: str = 'state changed',
-               lock: Lock = Lock.NONE) -> Transition:
-    """Put the resource into a state and say what has to be written for it."""
-    record = resource.record
-    first = record.action == 'INIT'
-    changed = (record.action, record.status) != (action, status)
-    record.action, record.status, record.status_reason = action, status, reason
-    if record.root_stack_id is None:
-        record.root_stack_id = resource.stack.root_stack_id()
-    if first:
-        record.metadata = resource.t.metadata()
-    step = Transition(action, status, reason, lock=lock, event=changed,
-                      values=_columns(resource, with_metadata=first),
-                      physical_resource_id=record.nova_instance or resource.physical_resource_name())
-    if record.rsrc_prop_data_id is None and record.stored_properties:
-        step.properties = record.stored_properties
-    if status != 'COMPLETE':
-        step.clear_attributes = record.attr_data_id is not None
-        resource.attributes.reset_resolved_values()
-    return step
-
-
-def _columns(resource: Resource, with_metadata: bool = False) -> dict[str, Any]:
-    record = resource.record
-    values = {
-        'action': record.action,
-        'status': record.status,
-        'status_reason': str(record.status_reason),
-        'nova_instance': record.nova_instance,
-        'requires': sorted(record.requires, reverse=True),
-        'needed_by': [],
-        'replaces': record.replaces,
-        'replaced_by': record.replaced_by,
-        'current_template_id': record.current_template_id,
-        'rsrc_prop_data_id': record.rsrc_prop_data_id,
-        'root_stack_id': record.root_stack_id,
-        'updated_at': record.updated_at,
-    }
-    if with_metadata:
-        values['metadata'] = record.metadata
-    return values
-
-
-def _touch(resource: Resource, lock: Lock) -> Transition:
-    """Take or give back the lock, or store the columns, in the state that it is in."""
-    return transition(resource, resource.action, resource.status, resource.status_reason, lock)
-
-
-def mark_failed(resource: Resource, action: str, reason: str, lock: Lock = Lock.RELEASE) -> Transition:
-    """The transition that fails a resource from outside (lost engine, timeout)."""
-    return transition(resource, action, 'FAILED', reason, lock)
-
-
-def _note(resource: Resource, action: str, status: str, reason: str) -> Note:
-    return Note(action, status, reason, resource.resource_id or resource.physical_resource_name())
-
-
 # --- pieces ---------------------------------------------------------------------------------------------------------
 
 
@@ -196,7 +78,7 @@ def _break_if_required(resource: Resource, action: str, hook: str) -> Lifecycle:
     if not resource.stack.env.registry.matches_hook(resource.name, hook):
         return
     resource.trigger_hook(hook)
-    yield _note(resource, resource.action, resource.status, '%s paused until Hook %s is cleared' % (action, hook))
+    yield note(resource, resource.action, resource.status, '%s paused until Hook %s is cleared' % (action, hook))
     LOG.info('Reached hook on %s', resource)
     yield from _wait_for_hook(resource, hook)
 
@@ -209,7 +91,7 @@ def _wait_for_hook(resource: Resource, hook: str) -> Lifecycle:
             raise
         except BaseException as ex:
             resource.clear_hook(hook)
-            yield _note(resource, resource.action, resource.status, 'Failure occurred while waiting.')
+            yield note(resource, resource.action, resource.status, 'Failure occurred while waiting.')
             if not isinstance(ex, Exception):
                 raise
 
@@ -418,7 +300,7 @@ def _before_update(resource: Resource, new_class: type | None) -> Lifecycle:
         restricted = resource.stack.env.registry.get_rsrc_restricted_actions(resource.name)
         if 'replace' in restricted:
             refused = exception.ResourceActionRestricted(action='replace')
-            yield _note(resource, 'UPDATE', 'FAILED', str(refused))
+            yield note(resource, 'UPDATE', 'FAILED', str(refused))
             raise exception.ResourceFailure(refused, resource, 'UPDATE')
         raise UpdateReplace(resource.name)
     stack = resource.stack
@@ -454,7 +336,7 @@ def _unchanged(resource: Resource, new_template_id: int | None) -> Lifecycle:
         reason = _('Update status to COMPLETE for FAILED resource neither update nor replace.')
         yield transition(resource, resource.action, 'COMPLETE', reason, Lock.RESPECT)
     elif new_template_id is not None:
-        yield _touch(resource, Lock.RESPECT)
+        yield touch(resource, Lock.RESPECT)
 
 
 def _decide_update(resource: Resource, after: Any, before: Any, after_props: Any, before_props: Any,
@@ -467,12 +349,12 @@ def _decide_update(resource: Resource, after: Any, before: Any, after_props: Any
         return resource._needs_update(after, before, after_props, before_props, prev_resource)
     except UpdateReplace:
         if _prepares_replacement(resource):
-            yield _touch(resource, Lock.ACQUIRE)
+            yield touch(resource, Lock.ACQUIRE)
             yield from _prepare_for_replace(resource, Lock.RELEASE)
-            yield _touch(resource, Lock.RELEASE)
+            yield touch(resource, Lock.RELEASE)
         raise
     except exception.ResourceActionRestricted as ex:
-        yield _note(resource, 'UPDATE', 'FAILED', str(ex))
+        yield note(resource, 'UPDATE', 'FAILED', str(ex))
         raise exception.ResourceFailure(ex, resource, 'UPDATE') from ex
 
 
@@ -619,68 +501,5 @@ def delete_snapshot(resource: Resource, data: Mapping[str, Any]) -> Lifecycle:
     yield from _handle(resource, 'delete_snapshot', [data])
 
 
-# --- after the death of an engine -----------------------------------------------------------------------------------
-
-
-def resume_action(resource: Resource, after: Any = None, *, new_template_id: int | None = None,
-                  new_requires: set[int] | None = None) -> Lifecycle:
-    """Go on with the action that ``resource.record`` shows IN_PROGRESS, or raise CannotResume.
-
-    The driver has put its own engine id into the row. ``after`` and what follows are
-    needed for UPDATE only. Raises before the first step, never in between.
-    """
-    action = resource.action
-    if action in ('CREATE', 'ADOPT'):
-        return _resume_create(resource, action)
-    if action == 'UPDATE':
-        if not resource.repeatable_update or after is None:
-            raise CannotResume(_('update of %s') % resource.name)
-        return _resume_update(resource, after, new_template_id, new_requires)
-    if action == 'DELETE':
-        return _delete(resource, started=True)
-    if action in ('CHECK', 'SUSPEND', 'RESUME', 'SNAPSHOT'):
-        return _repeat(resource, action)
-    raise CannotResume(action)
-
-
-def _resume_create(resource: Resource, action: str) -> Lifecycle:
-    resource.reparse()
-    if resource.resource_id is None:
-        found = resource.find_physical()
-        if found is not None:
-            resource.resource_id_set(found)
-    if resource.resource_id is not None and resource.can_resume_polling(action):
-        handler_data = resource.handler_data_on_resume(action)
-
-        def body() -> Lifecycle:
-            yield from _poll(resource, action.lower(), action.lower(), handler_data)
-    elif resource.repeatable_create and action == 'CREATE':
-        def body() -> Lifecycle:
-            yield from _handle(resource, action)
-    else:
-        raise CannotResume(_('%(action)s of %(name)s') % {'action': action, 'name': resource.name})
-    return _resumed_create(resource, action, body)
-
-
-def _resumed_create(resource: Resource, action: str, body: Callable[[], Lifecycle]) -> Lifecycle:
-    yield from _recorded(resource, action, body, started=True)
-    if resource.stack.action == 'CREATE' and action == 'CREATE':
-        yield from _break_if_required(resource, 'CREATE', 'post-create')
-
-
-def _resume_update(resource: Resource, after: Any, new_template_id: int | None,
-                   new_requires: set[int] | None) -> Lifecycle:
-    before = resource.frozen_definition()
-    after_props, before_props = resource._prepare_update_props(after, before)
-    yield from _recorded(
-        resource, 'UPDATE',
-        lambda: _update_in_place(resource, after, before, after_props, before_props, new_template_id, new_requires),
-        expected=(UpdateReplace,), started=True)
-    yield from _break_if_required(resource, 'UPDATE', 'post-update')
-
-
-def _repeat(resource: Resource, action: str) -> Lifecycle:
-    with resource.frozen_properties():
-        yield from _recorded(resource, action, lambda: _handle(resource, action), started=True)
-    if action == 'SNAPSHOT':
-        resource.stack.store.save_snapshot(resource, resource.stack.current_traversal, resource.snapshot_data())
+# Kept last: resuming is made of the pieces above.
+from openkeel_heat.resources.kit.resuming import CannotResume, resume_action  # noqa: E402

@@ -8,7 +8,7 @@ from typing import Any
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.kit import lifecycle
+from openkeel_heat.resources.kit import steps
 from openkeel_heat.resources.kit.attributes import Attributes
 from openkeel_heat.resources.kit.properties import Properties
 from openkeel_heat.resources.kit.record import ResourceRecord, ResourceStatus
@@ -129,13 +129,13 @@ class RecordAccess(ResourceStatus):
         self.status = self.COMPLETE
 
     def state_set(self, action: str, status: str, reason: str = 'state changed',
-                  lock: lifecycle.Lock = lifecycle.Lock.NONE) -> None:
+                  lock: steps.Lock = steps.Lock.NONE) -> None:
         """Write a state at once, outside of a life-cycle generator."""
         if action not in self.ACTIONS:
             raise ValueError(_('Invalid action %s') % action)
         if status not in self.STATUSES:
             raise ValueError(_('Invalid status %s') % status)
-        self.stack.store.apply(self, lifecycle.transition(self, action, status, reason, lock))
+        self.stack.store.apply(self, steps.transition(self, action, status, reason, lock))
 
     def _add_event(self, action: str, status: str, reason: str) -> None:
         self.stack.store.add_event(self, action, status, reason)

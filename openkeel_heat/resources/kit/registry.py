@@ -1,51 +1,183 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the name of a resource type to its class, imported at first use.
 
-Types of this project stand in a static table ``name -> 'module:Class'``. Modules
-found in ``plugin_dirs`` are third-party: their ``resource_mapping()`` (and
-``available_resource_mapping()``) add to it. Global environment files of
-``environment_dir`` are read into an :class:`Environment` of the template package, the
-*global environment*, whose registry every user environment falls back to.
+Types of this project stand in a static table ``name -> 'module:Class'``. Modules found in
+``plugin_dirs`` are third-party: their ``available_resource_mapping()`` or ``resource_mapping()``
+add to it, ``constraint_mapping()`` likewise for custom constraints. They are imported when the
+table is asked for, as Heat does at start-up.
+
+The *global environment* is what every user environment falls back to: all types, and
+the files of ``environment_dir``.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import importlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from oslo_config import cfg
+from oslo_log import log as logging
 
 if TYPE_CHECKING:
     from openkeel_heat.resources.kit.resource import Resource
+
+LOG = logging.getLogger(__name__)
+
+_HEAT = 'openkeel_heat.resources.heat.'
+
+# In the order in which they are listed.
+BUILT_IN: dict[str, str] = {
+    'OS::Heat::None': _HEAT + 'none_resource:NoneResource',
+    'OS::Heat::RandomString': _HEAT + 'random_string:RandomString',
+    'OS::Heat::ResourceGroup': _HEAT + 'resource_group:ResourceGroup',
+    'OS::Heat::Stack': _HEAT + 'remote_stack:RemoteStack',
+    'OS::Heat::TestResource': _HEAT + 'test_resource:TestResource',
+    'OS::Heat::Value': _HEAT + 'value:Value',
+    'OS::Heat::WaitCondition': _HEAT + 'wait_condition:HeatWaitCondition',
+    'OS::Heat::WaitConditionHandle': _HEAT + 'wait_condition_handle:HeatWaitConditionHandle',
+}
+
+_PURE = 'openkeel_heat.resources.kit.common_constraints:'
+
+# Constraints that need no service; those of services are entry points of their clients.
+BUILT_IN_CONSTRAINTS: dict[str, str] = {
+    'cron_expression': _PURE + 'CRONExpressionConstraint',
+    'dns_domain': _PURE + 'DNSDomainConstraint',
+    'dns_name': _PURE + 'DNSNameConstraint',
+    'expiration': _PURE + 'ExpirationConstraint',
+    'ip_addr': _PURE + 'IPConstraint',
+    'ip_or_cidr': _PURE + 'IPCIDRConstraint',
+    'iso_8601': _PURE + 'ISO8601Constraint',
+    'json_string': _PURE + 'JsonStringConstraint',
+    'mac_addr': _PURE + 'MACConstraint',
+    'net_cidr': _PURE + 'CIDRConstraint',
+    'rel_dns_name': _PURE + 'RelativeDNSNameConstraint',
+    'test_constr': _PURE + 'TestConstraintDelay',
+    'timezone': _PURE + 'TimezoneConstraint',
+}
+
+_lock = threading.RLock()
+_types: TypeTable | None = None
+_plugin_constraints: dict[str, Any] = {}
+_global_env: Any = None
+
+
+def load(target: str) -> Any:
+    """The object that ``'module:Name'`` names."""
+    module, _sep, attribute = target.partition(':')
+    return getattr(importlib.import_module(module), attribute)
 
 
 class TypeTable(Mapping[str, 'type[Resource]']):
     """Mapping of type names to classes; importing happens in ``[]``, not in iteration."""
 
+    def __init__(self, targets: Mapping[str, str | type[Resource]] | None = None) -> None:
+        self._targets: dict[str, str | type[Resource]] = dict(targets or {})
+
     def __getitem__(self, name: str) -> type[Resource]:
-        raise NotImplementedError
+        target = self._targets[name]
+        if isinstance(target, str):
+            target = self._targets[name] = load(target)
+        return target
 
     def __contains__(self, name: object) -> bool:
-        raise NotImplementedError
+        return name in self._targets
 
     def __iter__(self) -> Iterator[str]:
-        raise NotImplementedError
+        return iter(list(self._targets))
 
     def __len__(self) -> int:
-        raise NotImplementedError
+        return len(self._targets)
 
     def register(self, name: str, target: str | type[Resource]) -> None:
         """Add or replace a type."""
-        raise NotImplementedError
+        self._targets[name] = target
 
 
 def types() -> TypeTable:
     """The table of this process, plugins included (loaded once)."""
-    raise NotImplementedError
+    global _types
+    with _lock:
+        if _types is None:
+            table = TypeTable(BUILT_IN)
+            for module in _plugin_modules(cfg.CONF.plugin_dirs):
+                for name, cls in _mapping_of(module, 'available_resource_mapping', 'resource_mapping').items():
+                    table.register(name, cls)
+                _plugin_constraints.update(_mapping_of(module, 'constraint_mapping'))
+            _types = table
+        return _types
+
+
+def constraint(name: str) -> Any:
+    """The class of a custom constraint, or None."""
+    types()
+    if name in _plugin_constraints:
+        return _plugin_constraints[name]
+    if name in BUILT_IN_CONSTRAINTS:
+        return load(BUILT_IN_CONSTRAINTS[name])
+    from importlib import metadata
+    for entry in metadata.entry_points(group='heat.constraints', name=name):
+        try:
+            return entry.load()
+        except Exception:
+            LOG.exception('Failed to load constraint %s', name)
+    return None
+
+
+def constraint_names() -> set[str]:
+    """Names of all known custom constraints (nothing is imported for it but plugin_dirs)."""
+    types()
+    from importlib import metadata
+    found = {entry.name for entry in metadata.entry_points(group='heat.constraints')}
+    return found | set(BUILT_IN_CONSTRAINTS) | set(_plugin_constraints)
+
+
+def _mapping_of(module: Any, *names: str) -> Mapping[str, Any]:
+    """What the first of the mapping functions that the module has gives."""
+    for name in names:
+        function: Callable[[], Any] | None = getattr(module, name, None)
+        if not callable(function):
+            continue
+        try:
+            found = function()
+        except Exception:
+            LOG.error('Failed to load %(mapping_name)s from %(module)s', {'mapping_name': name, 'module': module})
+            raise
+        if isinstance(found, Mapping):
+            return found
+        if found is not None:
+            LOG.error('Invalid type for %(mapping_name)s from %(module)s', {'mapping_name': name, 'module': module})
+    return {}
+
+
+def _plugin_modules(directories: list[str] | None) -> list[Any]:
+    """The modules of the plugin directories, imported as members of one package."""
+    existing = [path for path in directories or [] if os.path.isdir(path)]
+    if not existing:
+        return []
+    from openkeel_heat.resources.kit import plugin_modules
+    return list(plugin_modules.load_all(existing))
 
 
 def global_env() -> Any:
     """The global environment: all types registered, environment_dir loaded."""
+    global _global_env
+    with _lock:
+        if _global_env is None:
+            _global_env = _load_global_env()
+        return _global_env
+
+
+def _load_global_env() -> Any:
     raise NotImplementedError
 
 
 def reset() -> None:
     """Forget everything loaded (SIGHUP, tests)."""
-    raise NotImplementedError
+    global _types, _global_env
+    with _lock:
+        _types = None
+        _global_env = None
+        _plugin_constraints.clear()
