@@ -23,7 +23,7 @@ STATUS_OK = "200 OK"
 STATUS_CREATED = "201 Created"
 
 
-class Created(Exception):  # noqa: N818 - an answer, not an error
+class Created(Exception):
     """The answer 201: what was made, and where it is."""
 
     def __init__(self, location: str, body: Any) -> None:

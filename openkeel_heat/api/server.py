@@ -22,8 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cheroot import connections
-from cheroot import wsgi as cheroot_wsgi
+from cheroot import connections, wsgi as cheroot_wsgi
 from oslo_config import cfg
 
 LOG = logging.getLogger(__name__)
@@ -35,7 +34,7 @@ THREADS = 24
 #: Idle connections a process keeps open for the clients' next request.
 KEEP_ALIVE_CONNECTIONS = 200
 #: How long a stopping process waits for the requests it has begun, in seconds.
-DRAIN_SECONDS = 60.0
+DRAIN_SECONDS = 60
 #: All header lines of one request together may take this many times the length allowed for one line.
 HEADER_LINES = 8
 
@@ -95,7 +94,7 @@ class ApiServer:
     def __init__(
         self,
         app: WSGIApp,
-        bind_host: str = "0.0.0.0",  # noqa: S104 - the default of [heat_api]bind_host
+        bind_host: str = "0.0.0.0",
         bind_port: int = 8004,
         *,
         backlog: int = 4096,
@@ -135,7 +134,7 @@ class ApiServer:
         self._server.prepare()
         self._server.serve()
 
-    def stop(self, timeout: float | None = None) -> None:
+    def stop(self, timeout: int | None = None) -> None:
         """Accept no more, finish the requests that have begun (for at most `timeout` seconds), close."""
         if timeout is not None:
             self._server.shutdown_timeout = timeout
@@ -216,9 +215,9 @@ def reload_config(conf: cfg.ConfigOpts) -> None:
         LOG.exception("The configuration could not be reloaded; the old one stays")
 
 
-def _drain_seconds(conf: cfg.ConfigOpts) -> float:
+def _drain_seconds(conf: cfg.ConfigOpts) -> int:
     wanted = conf.get("graceful_shutdown_timeout", DRAIN_SECONDS)
-    return float(wanted) if wanted else DRAIN_SECONDS
+    return int(wanted) if wanted else DRAIN_SECONDS
 
 
 class _Prefork:

@@ -18,8 +18,7 @@ from urllib.parse import quote
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from openkeel_heat.api.cfn import app as cfn_app
-from openkeel_heat.api.cfn import errors, params
+from openkeel_heat.api.cfn import app as cfn_app, errors, params
 from openkeel_heat.api.response import StartResponse
 from openkeel_heat.common.options import keystone as options
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WSGI filters in front of the APIs.  All are plain WSGI callables and work in any order that an api-paste file gives."""
+"""WSGI filters in front of the APIs: plain WSGI callables, in the order that an api-paste file gives."""

@@ -23,7 +23,9 @@ def index(req: Request) -> dict[str, Any]:
 
 
 def schema(req: Request, type_name: str) -> Any:
-    return req.rpc.resource_schema(req.context, type_name, arguments.query_boolean(req.query, "with_description"))
+    # Heat never looked at this flag here, so a value that is neither true nor false has always been taken.
+    described = (req.query.get("with_description") or "").lower() == "true"
+    return req.rpc.resource_schema(req.context, type_name, described)
 
 
 def template(req: Request, type_name: str) -> Any:

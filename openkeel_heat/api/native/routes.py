@@ -53,7 +53,9 @@ STACKS = (
     Route("POST", TENANT + "/validate", "validation:validate_template", "stacks:validate_template", WANTED),
     Route("GET", TENANT + "/resource_types", "resource_types:index", "stacks:list_resource_types"),
     Route("GET", TENANT + "/resource_types/{type_name}", "resource_types:schema", "stacks:resource_schema"),
-    Route("GET", TENANT + "/resource_types/{type_name}/template", "resource_types:template", "stacks:generate_template"),
+    Route(
+        "GET", TENANT + "/resource_types/{type_name}/template", "resource_types:template", "stacks:generate_template"
+    ),
     Route("GET", TENANT + "/template_versions", "template_versions:index", "stacks:list_template_versions"),
     Route(
         "GET",
