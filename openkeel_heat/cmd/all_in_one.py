@@ -47,6 +47,8 @@ def encryption_key(state_dir: str) -> str:
 
 def set_defaults(conf: cfg.ConfigOpts, state_dir: str) -> None:
     """Stand alone wherever the configuration does not say otherwise."""
+    from openkeel_heat.common import config
+
     os.makedirs(state_dir, exist_ok=True)
     conf.set_default("connection", "sqlite:///" + os.path.join(os.path.abspath(state_dir), "heat.sqlite"),
                      group="database")
@@ -54,6 +56,7 @@ def set_defaults(conf: cfg.ConfigOpts, state_dir: str) -> None:
     conf.set_default("flavor", "noauth", group="paste_deploy")
     conf.set_default("auth_encryption_key", encryption_key(state_dir))
     conf.set_default("deferred_auth_method", "password")
+    conf.set_default("keystone_backend", config.LOCAL_KEYSTONE)
     url = f"http://127.0.0.1:{conf.heat_api_cfn.bind_port}"
     conf.set_default("heat_metadata_server_url", url)
     conf.set_default("heat_waitcondition_server_url", url + "/v1/waitcondition")
@@ -71,10 +74,11 @@ class Service:
     def start(self) -> Service:
         from openkeel_heat.api import paste, server
         from openkeel_heat.cmd import process
-        from openkeel_heat.db import migrate
+        from openkeel_heat.db import migrate, session
 
         # The database first: an engine that starts looks for work in it.
-        migrate.db_sync(self.conf)
+        session.configure(self.conf)
+        migrate.sync()
         self.engine = process.make_engine(self.conf)
         self.engine.start()
         names = [("heat-api", "heat_api")] + ([("heat-api-cfn", "heat_api_cfn")] if self.with_cfn else [])

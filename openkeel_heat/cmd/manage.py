@@ -8,6 +8,7 @@ from typing import Any
 
 from oslo_config import cfg
 
+from openkeel_heat.cmd import backend
 from openkeel_heat.common.i18n import _
 
 CONF = cfg.CONF
@@ -156,6 +157,7 @@ _COMMAND = cfg.SubCommandOpt("command", title="Commands", help=_("Show available
 
 
 def main() -> None:
+    backend.select()
     from openkeel_heat.common import config
 
     CONF.register_cli_opt(_COMMAND)
