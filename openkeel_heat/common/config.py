@@ -245,7 +245,8 @@ def get_auth_uri(v3: bool = True, conf: cfg.ConfigOpts | None = None) -> str | N
     conf = cfg.CONF if conf is None else conf
     uri = conf.clients_keystone.auth_uri
     if uri:
-        return _discover_v3(uri, conf)
+        ssl = get_ssl_options("keystone", conf)
+        return _discover_v3(uri, ssl["verify"], ssl["cert"])
     from keystonemiddleware import auth_token  # noqa: F401  (registers its group)
 
     uri = conf.keystone_authtoken.www_authenticate_uri
@@ -253,8 +254,8 @@ def get_auth_uri(v3: bool = True, conf: cfg.ConfigOpts | None = None) -> str | N
 
 
 @functools.lru_cache(maxsize=8)
-def _discover_v3(uri: str, conf: cfg.ConfigOpts) -> str | None:
+def _discover_v3(uri: str, verify: bool | str, cert: Any) -> str | None:
     from keystoneauth1 import discover, session
 
-    found = discover.Discover(session=session.Session(**get_ssl_options("keystone", conf)), url=uri)
+    found = discover.Discover(session=session.Session(verify=verify, cert=cert), url=uri)
     return found.url_for("3.0")
