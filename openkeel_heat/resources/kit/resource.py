@@ -235,12 +235,7 @@ class Resource(Signals):
 
     def required_by(self) -> list[str]:
         """Names of the resources that depend on it directly."""
-        try:
-            found = self.stack.dependencies.required_by(self)
-        except KeyError:
-            keys = self.stack.dependent_resource_ids(self.id)
-            found = [other for other in self.stack.resources.values() if other.id in keys]
-        return [other.name for other in found]
+        return list(self.stack.required_by(self.name))
 
     # services ---------------------------------------------------------
     def client(self, name: str | None = None, version: str | None = None) -> Any:
