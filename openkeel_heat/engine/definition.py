@@ -1,220 +1,111 @@
 # SPDX-License-Identifier: Apache-2.0
 """A template as one stack sees it: parameters given, conditions decided, references resolvable.
 
-:class:`StackDefinition` is the ``Scope`` of ``openkeel_heat.template``: functions read parameters and other resources through it,
-and only what arrived as :class:`~openkeel_heat.engine.node_data.NodeData` is known of a resource; nothing here reads the database.
-The part that is the same for every node of a traversal (:class:`SharedDefinition`: compiled template, parameters, names of
-enabled resources) is made once and kept in a bounded cache by :mod:`openkeel_heat.engine.stack`.
+:class:`StackDefinition` is the scope of template functions; only what arrived as NodeData is known of a resource, and nothing
+here reads the database. What is the same for every node of a traversal (parameters, conditions, and, where the template is
+static, which attributes are wanted of which resource) is made once by :class:`SharedDefinition`, which
+:mod:`openkeel_heat.engine.stack` keeps in a bounded cache.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from openkeel_heat.common import exceptions
 from openkeel_heat.engine.node_data import NodeData
+from openkeel_heat.template import scope
 
 if TYPE_CHECKING:
     from openkeel_heat.engine.parent import ParentResourceProxy
     from openkeel_heat.template import Template
 
-SHOW_ATTR = "show"
-
 
 class SharedDefinition:
     """What a template means with the parameters of a stack, without any resource's state."""
 
-    __slots__ = ("template", "parameters", "identifier", "_enabled")
+    __slots__ = ("template", "identifier", "parameters", "enabled", "wanted")
 
-    def __init__(self, template: Template, identifier: Any, parameters: Any = None) -> None:
+    def __init__(self, template: Template, identifier: Any) -> None:
         self.template = template
         self.identifier = identifier
-        if parameters is None:
-            env = template.env
-            parameters = template.parameters(identifier, env.params, env.param_defaults)
-        self.parameters = parameters
-        self._enabled: dict[str, Any] | None = None
-
-    def enabled(self, scope: StackDefinition) -> dict[str, Any]:
-        """Definitions whose condition holds, by name in the order of the template."""
-        if self._enabled is None:
-            self._enabled = dict(self.template.enabled_definitions(scope))
-        return self._enabled
+        self.parameters = template.parameters(identifier, template.env.params, template.env.param_defaults)
+        #: name -> whether its condition holds
+        self.enabled: dict[str, bool] = {}
+        #: index of wanted attributes, while it does not hang on resources' data
+        self.wanted: Any = None
 
 
-class ResourceProxy:
-    """A resource as template functions see it (``ResourceProxy`` of the template package)."""
-
-    __slots__ = ("name", "_definition", "_data")
-
-    def __init__(self, name: str, definition: Any, data: NodeData | None) -> None:
-        self.name = name
-        self._definition = definition
-        self._data = data
-
-    @property
-    def t(self) -> Any:
-        return self._definition
-
-    @property
-    def data(self) -> NodeData | None:
-        return self._data
-
-    @property
-    def action(self) -> str:
-        return "INIT" if self._data is None else self._data.action or "INIT"
-
-    @property
-    def status(self) -> str:
-        return "COMPLETE" if self._data is None else self._data.status or "COMPLETE"
-
-    @property
-    def state(self) -> tuple[str, str]:
-        return self.action, self.status
-
-    @property
-    def external_id(self) -> Any:
-        return self._definition.external_id()
-
-    @property
-    def attributes_schema(self) -> set[str]:
-        return set(self._known().attribute_names())
-
-    def reference_id(self) -> Any:
-        return self.name if self._data is None else self._data.reference_id()
-
-    def attribute(self, *path: Any) -> Any:
-        key: Any = path[0] if len(path) == 1 else tuple(path)
-        try:
-            return self._known().attribute(key)
-        except KeyError:
-            raise exceptions.InvalidTemplateAttribute(resource=self.name, key=key) from None
-
-    def attributes_all(self) -> dict[str, Any]:
-        return {key: value for key, value in self._known().attributes().items() if key != SHOW_ATTR}
-
-    # the names that third-party function plugins call
-    def FnGetRefId(self) -> Any:
-        return self.reference_id()
-
-    def FnGetAtt(self, attr: Any, *path: Any) -> Any:
-        return self.attribute(attr, *path)
-
-    def FnGetAtts(self) -> dict[str, Any]:
-        return self.attributes_all()
-
-    def _known(self) -> NodeData:
-        assert self._data is not None, "Resource data not available"
-        return self._data
-
-
-class StackDefinition:
-    """The scope of one stack (and one set of node inputs)."""
+class StackDefinition(scope.StackDefinition):
+    """The scope of one stack with the knowledge of one node."""
 
     def __init__(self, context: Any, shared: SharedDefinition, resource_data: Mapping[str, NodeData] | None = None,
-                 parent: ParentResourceProxy | None = None,
-                 zones: Callable[[], list[str]] | None = None) -> None:
-        self._context = context
+                 parent: ParentResourceProxy | None = None, zones: Callable[[], list[str]] | None = None) -> None:
+        # not super().__init__: parameters and conditions are shared, all else is made when it is asked for
         self.shared = shared
-        self._data: dict[str, NodeData] = dict(resource_data or {})
-        self._parent = parent
-        self._proxies: dict[str, ResourceProxy] = {}
-        self._bound: dict[str, Any] = {}
-        self._zones: list[str] | None = None
-        self._find_zones = zones
+        self._template = shared.template
+        self._identifier = shared.identifier
+        self._resource_data = dict(resource_data or {})
+        self._parent_resource = parent
+        self._zones_source = zones or self._nova_zones
+        self._zones = None
+        self._context = context
+        self.parameters = shared.parameters
+        self._conditions = None
+        self._bound = {}
+        self._enabled = shared.enabled
+        self._all_bound = False
+        self._outputs = None
+        self._wanted = shared.wanted
+        self._proxies = {}
 
-    # what templates ask -----------------------------------------------------------------------------------------
-    @property
-    def template(self) -> Template:
-        return self.shared.template
-
-    t = template
-
-    @property
-    def env(self) -> Any:
-        return self.shared.template.env
-
-    @property
-    def files(self) -> Mapping[str, str]:
-        return self.shared.template.files
-
-    @property
-    def parameters(self) -> Any:
-        return self.shared.parameters
-
-    @property
-    def identifier(self) -> Any:
-        return self.shared.identifier
-
-    @property
-    def parent_facade(self) -> ParentResourceProxy | None:
-        """The template resource that this stack is the inside of, or None."""
-        return self._parent
-
-    parent_resource = parent_facade
-
-    def resource(self, name: str) -> ResourceProxy:
-        """A proxy for an enabled resource; KeyError for any other name."""
-        proxy = self._proxies.get(name)
-        if proxy is None:
-            proxy = ResourceProxy(name, self.definitions()[name], self._data.get(name))
-            self._proxies[name] = proxy
-        return proxy
-
-    __getitem__ = resource
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.definitions()
+    def _nova_zones(self) -> list[str]:
+        nova = self._context.clients.client("nova")
+        return [zone.zoneName for zone in nova.availability_zones.list(detailed=False)]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.definitions())
-
-    def availability_zones(self) -> list[str]:
-        if self._zones is None:
-            if self._find_zones is not None:
-                self._zones = self._find_zones()
-            else:
-                nova = self._context.clients.client("nova")
-                self._zones = [zone.zoneName for zone in nova.availability_zones.list(detailed=False)]
-        return self._zones
-
-    get_availability_zones = availability_zones
-
-    # what the engine asks ---------------------------------------------------------------------------------------
-    def definitions(self) -> dict[str, Any]:
-        """Compiled definitions of the enabled resources, by name."""
-        return self.shared.enabled(self)
-
-    def enabled_rsrc_names(self) -> set[str]:
-        return set(self.definitions())
-
-    def all_rsrc_names(self) -> set[str]:
-        return set(self.template.resource_definitions)
-
-    def all_resource_types(self) -> set[str]:
-        return {definition.resource_type for definition in self.definitions().values()}
+        return iter(self.resource_definitions())
 
     def bound(self, name: str) -> Any:
-        """The ``BoundDefinition`` of an enabled resource: what a plugin gets as ``self.t``."""
-        if name not in self._bound:
-            self._bound[name] = self.definitions()[name].bind(self)
-        return self._bound[name]
-
-    resource_definition = bound
+        """The definition of an enabled resource, as its plugin gets it; KeyError for any other name."""
+        return self.resource_definition(name)
 
     def outputs(self) -> dict[str, Any]:
         """Output definitions whose condition holds, by name."""
-        return dict(self.template.outputs(self))
+        return dict(self._output_definitions())
 
-    # state of resources -----------------------------------------------------------------------------------------
+    def _wanted_index(self) -> Any:
+        if self._wanted is None:
+            self._wanted = super()._wanted_index()
+            if self._template.static_references:
+                self.shared.wanted = self._wanted
+        return self._wanted
+
+    def all_data(self) -> dict[Any, NodeData]:
+        return dict(self._resource_data)
+
     def data_of(self, name: str) -> NodeData | None:
-        return self._data.get(name)
+        return self._resource_data.get(name)
 
-    def set_data(self, data: NodeData) -> None:
-        """Let functions see new state of one resource."""
-        self._data[data.name] = data
-        self._proxies.pop(data.name, None)
+    def set_data(self, data: Iterable[NodeData]) -> None:
+        """Let functions see new state of resources."""
+        for one in data:
+            self._resource_data[one.name] = one
+            self._proxies.pop(str(one.name), None)
+        if not self._template.static_references:
+            self._wanted = None
+        self._outputs = None
+
+    def update_resource_data(self, resource_name: str, resource_data: NodeData | None) -> None:
+        if resource_data is None:
+            self._resource_data.pop(resource_name, None)
+            self._proxies.pop(resource_name, None)
+        else:
+            self.set_data([resource_data])
 
     def with_shared(self, shared: SharedDefinition, keep_data: bool = True) -> StackDefinition:
         """The same inputs under another template or other parameters."""
-        return StackDefinition(self._context, shared, self._data if keep_data else None, self._parent, self._find_zones)
+        return StackDefinition(self._context, shared, self._resource_data if keep_data else None,
+                               self._parent_resource, self._zones_source)
+
+    def clone_with_new_template(self, new_template: Any, identifier: Any,
+                                clear_resource_data: bool = False) -> StackDefinition:
+        return self.with_shared(SharedDefinition(new_template, identifier), not clear_resource_data)

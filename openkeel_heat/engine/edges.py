@@ -34,10 +34,15 @@ def _name(resource: Any) -> str:
     return resource if isinstance(resource, str) else resource.name
 
 
-def _overridden(cls: type, hooks: tuple[str, ...]) -> list[str]:
-    from openkeel_heat.resources.kit.resource import Resource
-
-    return [hook for hook in hooks if getattr(cls, hook, None) is not getattr(Resource, hook, None)]
+def _classes(stack: Stack) -> dict[str, Any]:
+    """The class of each enabled resource; one that cannot be found is left out (validation tells)."""
+    found = {}
+    for name, definition in stack.defn.resource_definitions().items():
+        try:
+            found[name] = stack.env.registry.get_class_to_instantiate(definition.resource_type, resource_name=name)
+        except Exception as error:
+            LOG.debug("No class for resource %s: %s", name, error)
+    return found
 
 
 def dependencies(stack: Stack, ignore_errors: bool | None = None, explicit_only: bool = False) -> Any:
@@ -45,32 +50,26 @@ def dependencies(stack: Stack, ignore_errors: bool | None = None, explicit_only:
 
     ``explicit_only`` leaves out what types find out from property values (``add_dependencies``).
     """
-    from openkeel_heat.template.graph import Dependencies
+    from openkeel_heat.resources.kit.resource import Resource
 
-    definitions = stack.defn.definitions()
-    graph = Dependencies()
-    for name, definition in definitions.items():
-        graph += (name, None)
-        for required in definition.required_names():
-            if required in definitions:
-                graph += (name, required)
+    classes = _classes(stack)
+    weak = [name for name, cls in classes.items() if not cls.strict_dependency]
+    view = _PluginView(stack.defn.dependencies(weak))
     if ignore_errors is None:
         ignore_errors = stack.id is not None
-    view = _PluginView(graph)
-    wanted = (_EXPLICIT,) if explicit_only else (_EXPLICIT, _IMPLICIT)
-    for name, definition in definitions.items():
-        try:
-            cls = stack.env.get_class(definition.resource_type, resource_name=name)
-            hooks = _overridden(cls, wanted)
-        except Exception as error:
-            LOG.debug("No class for resource %s: %s", name, error)
+    for name, cls in classes.items():
+        if cls.add_explicit_dependencies is not Resource.add_explicit_dependencies:
+            stack.resources[name].add_explicit_dependencies(view)
+    if explicit_only:
+        return view.graph
+    for name, cls in classes.items():
+        if cls.add_dependencies is Resource.add_dependencies:
             continue
-        for hook in hooks:
-            try:
-                getattr(stack.resources[name], hook)(view)
-            except Exception as error:
-                # ValueError and TypeError come of reading property values that were not validated yet
-                if not (ignore_errors or isinstance(error, ValueError | TypeError)):
-                    raise
-                LOG.warning("Ignoring error adding implicit dependencies for %s: %s", name, error)
+        try:
+            stack.resources[name].add_dependencies(view)
+        except Exception as error:
+            # ValueError and TypeError come of reading property values that were not validated yet
+            if not (ignore_errors or isinstance(error, ValueError | TypeError)):
+                raise
+            LOG.warning("Ignoring error adding implicit dependencies for %s: %s", name, error)
     return view.graph

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one resource tells the nodes that depend on it (defined by the plugin kit, kept in sync points by the engine)."""
+"""What one resource tells the nodes that depend on it; the engine keeps it in sync points."""
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from openkeel_heat.resources.kit.node_data import AttrKey, NodeData
+from openkeel_heat.template.node_data import NodeData
 
-__all__ = ["AttrKey", "NodeData", "by_name"]
+__all__ = ["NodeData", "by_name"]
 
 
 def by_name(input_data: Mapping[Any, Any] | None) -> dict[str, NodeData]:

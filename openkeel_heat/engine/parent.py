@@ -43,10 +43,11 @@ class ParentResourceProxy:
                 return stack[self.name].metadata_get()
         if self._stack_id is not None:
             from openkeel_heat.db import resources as db
+            from openkeel_heat.engine import records
 
-            row = db.get_by_name(self._stack_id, self.name)
-            if row is not None:
-                return row.rsrc_metadata
+            rows = db.list_by_name(self._stack_id, self.name)
+            if rows:
+                return records.by_name(rows)[self.name].rsrc_metadata
         return self.t.metadata()
 
     @property

@@ -49,10 +49,10 @@ def load(resource: Any, row: Any) -> Any:
 
 def substitute(stack: Stack, resource: Any, row: Any, newer: Stack) -> Any:
     """The resource with the class of its type in a newer definition, where the old type names that as its substitute."""
-    definition = newer.defn.definitions().get(resource.name)
-    if definition is None:
+    if resource.name not in newer.defn:
         return resource
-    new_class = newer.env.get_class(definition.resource_type, resource_name=resource.name)
+    definition = newer.defn.bound(resource.name)
+    new_class = newer.env.registry.get_class_to_instantiate(definition.resource_type, resource_name=resource.name)
     if new_class is type(resource) or not type(resource).check_is_substituted(new_class):
         return resource
     return stack.make_resource(resource.name, row, cls=new_class)

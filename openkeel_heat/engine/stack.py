@@ -217,7 +217,7 @@ class Stack(Mapping[str, Any]):
         self._forget()
 
     def get_availability_zones(self) -> list[str]:
-        return self.defn.availability_zones()
+        return self.defn.get_availability_zones()
 
     # resources --------------------------------------------------------------------------------------------------
     @property
@@ -312,9 +312,8 @@ class Stack(Mapping[str, Any]):
 
     def load_resource_data(self, for_resources: bool = False, for_outputs: Any = True) -> None:
         """Let functions see the present reference ids and attributes of all resources (for outputs, by default)."""
-        for name, resource in self.resources.items():
-            del name
-            self.defn.set_data(resource.node_data(for_resources=for_resources, for_outputs=for_outputs))
+        for resource in self.resources.values():  # one by one: a type may look at others that came before
+            self.defn.set_data([resource.node_data(for_resources=for_resources, for_outputs=for_outputs)])
         self._outputs = None
 
     @property
@@ -378,7 +377,7 @@ class Stack(Mapping[str, Any]):
         return iter(self.defn)
 
     def __len__(self) -> int:
-        return len(self.defn.definitions())
+        return len(self.defn.resource_definitions())
 
     def __contains__(self, name: object) -> bool:
         return name in self.defn

@@ -7,7 +7,7 @@ call raises before anything is written. A traversal that somebody else started i
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oslo_config import cfg
@@ -104,39 +104,46 @@ def update(runtime: Runtime, context: Any, identity: Mapping[str, str], template
            environment_files: list[str] | None = None, files_container: str | None = None,
            template_id: int | None = None) -> dict[str, str]:
     """Begin to bring a stack to a new template."""
+    def make(current: Stack) -> Stack:
+        lookup.enforce_types(current)
+        return prepare.updated_stack(context, current, template, params, files, args, environment_files,
+                                     files_container, template_id)
+
+    return update_to(runtime, context, identity, make)
+
+
+def update_to(runtime: Runtime, context: Any, identity: Mapping[str, str],
+              make: Callable[[Stack], Stack]) -> dict[str, str]:
+    """Begin an update to the stack that ``make`` makes of the current one (validated, not stored)."""
     for _attempt in range(_TRIES):
         current = lookup.get_stack(context, identity)
         LOG.info("Updating stack %s", current.name)
-        new_creds = credentials.refresh(context, current)
-        old_creds = current.user_creds_id
-        try:
-            if new_creds:
-                current.user_creds_id = new_creds
-            if _reauthenticates():
-                current.context = current.stored_context()
-            new = _updated(context, current, template, params, files, args, environment_files, files_container,
-                           template_id)
-            values = {"user_creds_id": new_creds} if new_creds else {}
-            request = StartRequest(current, current.UPDATE, new_stack=new, converge=new.converge, values=values)
-            started = runtime.convergence.start(current.context, request)
-        except BaseException:
-            credentials.discard(context, new_creds)
-            raise
-        if started is not None:
-            if new_creds:
-                credentials.discard(context, old_creds, current)
+        if current.action == current.SUSPEND:
+            raise exceptions.NotSupported(feature=_("Updating a stack when it is suspended"))
+        if current.action == current.DELETE:
+            raise exceptions.NotSupported(feature=_("Updating a stack when it is deleting"))
+        if _start_update(runtime, context, current, make):
             return dict(current.identifier())
-        credentials.discard(context, new_creds)
     raise exceptions.ActionInProgress(stack_name=current.name, action=current.action)
 
 
-def _updated(context: Any, current: Stack, *arguments: Any) -> Stack:
-    lookup.enforce_types(current)
-    if current.action == current.SUSPEND:
-        raise exceptions.NotSupported(feature=_("Updating a stack when it is suspended"))
-    if current.action == current.DELETE:
-        raise exceptions.NotSupported(feature=_("Updating a stack when it is deleting"))
-    return prepare.updated_stack(context, current, *arguments)
+def _start_update(runtime: Runtime, context: Any, current: Stack, make: Callable[[Stack], Stack]) -> bool:
+    """False when another traversal was started first. Credentials of another user are made anew on the way."""
+    old_creds, new_creds = current.user_creds_id, credentials.refresh(context, current)
+    started = None
+    try:
+        if new_creds:
+            current.user_creds_id = new_creds
+        if _reauthenticates():
+            current.context = current.stored_context()
+        new = make(current)
+        values = {"user_creds_id": new_creds} if new_creds else {}
+        request = StartRequest(current, current.UPDATE, new_stack=new, converge=new.converge, values=values)
+        started = runtime.convergence.start(current.context, request)
+    finally:
+        if new_creds:
+            credentials.discard(context, old_creds if started else new_creds, current)
+    return started is not None
 
 
 # delete -------------------------------------------------------------------------------------------------------------

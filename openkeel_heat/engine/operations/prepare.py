@@ -158,25 +158,29 @@ def updated_stack(context: Any, current: Stack, template: Mapping[str, Any] | No
     else:
         compiled = new_template(context, template, params, files, environment_files, files_container, template_id)
     check_size(compiled)
-    keywords: dict[str, Any] = {
+    stack = stack_under(context, current, compiled, **{
         "timeout_mins": current.timeout_mins,
         "disable_rollback": current.disable_rollback,
         "converge": current.converge,
         "tags": current.tags if patch else [],
         **parse_args(args),
-    }
-    stack = Stack(current.context, current.name, compiled, owner_id=current.owner_id,
-                  username=current.username, stack_user_project_id=current.stack_user_project_id,
-                  user_creds_id=current.user_creds_id, nested_depth=current.nested_depth,
-                  current_traversal=current.current_traversal, prev_raw_template_id=current.prev_raw_template_id,
-                  parent_resource=current.parent_resource_name, tenant_id=current.tenant_id,
-                  strict_validate=current.strict_validate, created_time=current.created_time,
-                  updated_time=current.updated_time, **keywords)
-    stack.use_identity(current.identifier())
+    })
     changed = current.parameters.immutable_params_modified(stack.parameters, compiled.env.params)
     if changed:
         raise exceptions.ImmutableParameterModified(*changed)
     lookup.enforce_types(stack)
     check_deferred_auth(context, stack)
     stack.validate()
+    return stack
+
+
+def stack_under(context: Any, current: Stack, template: Any, **keywords: Any) -> Stack:
+    """A stack in memory that stands for the current one under another template. It has no id, and so no rows."""
+    stack = Stack(current.context, current.name, template, owner_id=current.owner_id, username=current.username,
+                  stack_user_project_id=current.stack_user_project_id, user_creds_id=current.user_creds_id,
+                  nested_depth=current.nested_depth, current_traversal=current.current_traversal,
+                  prev_raw_template_id=current.prev_raw_template_id, parent_resource=current.parent_resource_name,
+                  tenant_id=current.tenant_id, strict_validate=current.strict_validate,
+                  created_time=current.created_time, updated_time=current.updated_time, **keywords)
+    stack.use_identity(current.identifier())
     return stack

@@ -30,7 +30,7 @@ def endpoint(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(self, context, **arguments)
         except exceptions.HeatException:
-            raise ExpectedException() from None
+            raise ExpectedException() from None  # keeps the error that is being handled
 
     call.rpc_endpoint = True  # type: ignore[attr-defined]
     return call

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Software configs and deployments: rows, the signals that report results, and the check of those that are polled."""
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from openkeel_heat.common import clock, exceptions
+from openkeel_heat.common.i18n import _
+from openkeel_heat.db import software
+from openkeel_heat.engine import software_io as io
+from openkeel_heat.engine.operations import formats, lookup, software_metadata
+
+LOG = logging.getLogger(__name__)
+
+IN_PROGRESS, FAILED, COMPLETE = "IN_PROGRESS", "FAILED", "COMPLETE"
+STATUS_CODE = "deploy_status_code"
+STANDARD_OUTPUTS = ("deploy_stdout", "deploy_stderr", STATUS_CODE)
+
+_PROJECT_ID_LENGTH = 64
+_POLL_SECONDS = 1.0
+
+
+# configs ------------------------------------------------------------------------------------------------------------
+def _config(context: Any, config_id: str) -> Any:
+    row = software.get_config(config_id, lookup.tenant_of(context))
+    if row is None:
+        raise exceptions.NotFound(_("Software config with id %s not found") % config_id)
+    return row
+
+
+def show_config(context: Any, config_id: str) -> dict[str, Any]:
+    return formats.software_config(_config(context, config_id))
+
+
+def list_configs(context: Any, limit: Any = None, marker: Any = None, tenant_safe: bool = True) -> list[dict[str, Any]]:
+    admin = not tenant_safe or context.is_admin
+    tenant = None if admin else context.project_id
+    return [formats.software_config(row, detail=False, include_project=admin)
+            for row in software.list_configs(tenant, limit, marker)]
+
+
+def create_config(context: Any, group: Any, name: Any, config: Any, inputs: Any, outputs: Any,
+                  options: Any) -> dict[str, Any]:
+    limit = cfg.CONF.max_software_configs_per_tenant
+    if not context.is_admin and limit >= 0 and software.count_configs(context.project_id) >= limit:
+        raise exceptions.RequestLimitExceeded(
+            message=_("You have reached the maximum software configs per tenant, %d. Please delete some configs.")
+            % limit)
+    io.check_list(inputs)
+    stored_inputs = [io.InputConfig(**item).as_dict() for item in inputs]
+    io.check_list(outputs)
+    stored_outputs = [io.OutputConfig(**item).as_dict() for item in outputs]
+    config_id = software.insert_config({
+        "group": group, "name": name, "tenant": context.project_id,
+        "config": {"inputs": stored_inputs, "outputs": stored_outputs, "options": options, "config": config}})
+    return show_config(context, config_id)
+
+
+def delete_config(context: Any, config_id: str) -> None:
+    if not software.delete_config(config_id, lookup.tenant_of(context)):
+        raise exceptions.NotFound(_("Software config with id %s not found") % config_id)
+
+
+# deployments --------------------------------------------------------------------------------------------------------
+def _deployment(context: Any, deployment_id: str) -> Any:
+    row = software.get_deployment(deployment_id, lookup.tenant_of(context))
+    if row is None:
+        raise exceptions.NotFound(_("Deployment with id %s not found") % deployment_id)
+    return row
+
+
+def list_deployments(context: Any, server_id: Any) -> list[dict[str, Any]]:
+    return [formats.software_deployment(row)
+            for row in software.list_deployments(lookup.tenant_of(context), server_id)]
+
+
+def metadata(context: Any, server_id: Any) -> list[dict[str, Any]]:
+    """The configs that are deployed to a server, by name."""
+    if not server_id:
+        raise ValueError(_("server_id must be specified"))
+    rows = software.list_deployments(lookup.tenant_of(context), server_id)
+    configs = sorted((row.config for row in rows if row.config is not None), key=lambda config: config.name or "")
+    return [formats.software_config(config) for config in configs]
+
+
+def show_deployment(context: Any, deployment_id: str) -> dict[str, Any]:
+    return formats.software_deployment(_refreshed(context, deployment_id))
+
+
+def _refreshed(context: Any, deployment_id: str) -> Any:
+    """The deployment, after looking for a signal where signals have to be fetched."""
+    row = _deployment(context, deployment_id)
+    if row.status != IN_PROGRESS or row.config is None:
+        return row
+    values = dict(io.InputConfig(**item).input_data() for item in row.config.config["inputs"] or [])
+    transport = values.get("deploy_signal_transport")
+    if transport == "TEMP_URL_SIGNAL":
+        found = software_metadata.swift_signal(context, row, values.get("deploy_signal_id"))
+    elif transport == "ZAQAR_SIGNAL":
+        found = software_metadata.zaqar_signal(context, row, values.get("deploy_queue_id"))
+    else:
+        return row
+    if found is not None:
+        details, updated_at = found
+        signal_deployment(None, context, deployment_id, details, updated_at)
+    return _deployment(context, deployment_id)
+
+
+def check_deployment(context: Any, deployment_id: str, timeout: Any) -> dict[str, Any]:
+    """Wait until the deployment is no more in progress."""
+    deadline = clock.Deadline(float(timeout or 0))
+    while True:
+        row = _refreshed(context, deployment_id)
+        if row.status != IN_PROGRESS:
+            return formats.software_deployment(row)
+        if deadline.expired():
+            raise exceptions.Error(_("Timed out waiting for deployment %s") % deployment_id)
+        time.sleep(min(_POLL_SECONDS, max(deadline.remaining(), 0)))
+
+
+def create_deployment(context: Any, server_id: Any, config_id: Any, input_values: Any, action: Any, status: Any,
+                      status_reason: Any, stack_user_project_id: Any = None,
+                      deployment_id: str | None = None) -> dict[str, Any]:
+    limit = cfg.CONF.max_software_deployments_per_tenant
+    if not context.is_admin and limit >= 0 and software.count_deployments(context.project_id) >= limit:
+        raise exceptions.RequestLimitExceeded(
+            message=_("You have reached the maximum software deployments per tenant, %d. Please delete some "
+                      "deployments.") % limit)
+    if stack_user_project_id is not None and len(stack_user_project_id) > _PROJECT_ID_LENGTH:
+        raise exceptions.Invalid(reason='"stack_user_project_id" should be no more than 64 characters')
+    _config(context, config_id)
+    deployment_id = software.insert_deployment({
+        "id": deployment_id or str(uuid.uuid4()), "config_id": config_id, "server_id": server_id,
+        "input_values": input_values, "tenant": context.project_id, "stack_user_project_id": stack_user_project_id,
+        "action": action, "status": status, "status_reason": str(status_reason)})
+    software_metadata.push(context, server_id, stack_user_project_id)
+    return formats.software_deployment(_deployment(context, deployment_id))
+
+
+def signal_deployment(runtime: Any, context: Any, deployment_id: str, details: Any, updated_at: Any) -> str | None:
+    """Take the results of a deployment in progress; answers a text for the event, None when none was awaited."""
+    if not deployment_id:
+        raise ValueError(_("deployment_id must be specified"))
+    row = _deployment(context, deployment_id)
+    if row.status != IN_PROGRESS:
+        return None
+    details = details or {}
+    values = dict(row.output_values or {})
+    errors: dict[str, str] = {}
+    event = f"deployment {deployment_id} succeeded"
+    code = details.get(STATUS_CODE)
+    if code and str(code) != "0":
+        errors[STATUS_CODE] = _("Deployment exited with non-zero status code: %s") % code
+        event = f"deployment {deployment_id} failed ({code})"
+    for output in (row.config.config["outputs"] if row.config is not None else None) or []:
+        name = output["name"]
+        if name in details:
+            values[name] = details[name]
+            if output.get("error_output", False):
+                errors[name] = details[name]
+                event = f"deployment {deployment_id} failed"
+    values.update((name, details.get(name)) for name in STANDARD_OUTPUTS)
+    status, reason = COMPLETE, _("Outputs received")
+    if errors:
+        status, reason = FAILED, ", ".join(f"{name} : {text}" for name, text in errors.items())
+    update_deployment(runtime, context, deployment_id, None, None, values, None, status, reason, updated_at)
+    return event
+
+
+def update_deployment(runtime: Any, context: Any, deployment_id: str, config_id: Any, input_values: Any,
+                      output_values: Any, action: Any, status: Any, status_reason: Any,
+                      updated_at: Any) -> dict[str, Any]:
+    row = _deployment(context, deployment_id)
+    given = {"config_id": config_id, "input_values": input_values, "output_values": output_values, "action": action,
+             "status": status, "status_reason": str(status_reason) if status_reason else None}
+    values = {name: value for name, value in given.items() if value}
+    values["updated_at"] = (timeutils.normalize_time(timeutils.parse_isotime(updated_at)) if updated_at
+                            else clock.utcnow())
+    software.update_deployment(deployment_id, values)
+    if config_id:  # metadata is a list of configs
+        software_metadata.push(context, row.server_id, row.stack_user_project_id)
+    return formats.software_deployment(_deployment(context, deployment_id))
+
+
+def delete_deployment(runtime: Any, context: Any, deployment_id: str) -> None:
+    row = _deployment(context, deployment_id)
+    software.delete_deployment(deployment_id)
+    software_metadata.push(context, row.server_id, row.stack_user_project_id)
