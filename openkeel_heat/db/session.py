@@ -34,8 +34,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from oslo_config import cfg
-from oslo_db import exception as db_exc
-from oslo_db import options
+from oslo_db import exception as db_exc, options
 from oslo_db.sqlalchemy import enginefacade
 from oslo_log import log as logging
 from sqlalchemy import pool as sa_pool

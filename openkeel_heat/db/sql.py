@@ -154,8 +154,8 @@ def _insert(table: sa.Table) -> sa.Insert:
 
 
 @lru_cache(64)
-def _insert_returning(table: sa.Table) -> sa.Insert:
-    return sa.insert(table).returning(table.c.id, sort_by_parameter_order=True)
+def _insert_returning(table: sa.Table, ordered: bool) -> Any:
+    return sa.insert(table).returning(table.c.id, sort_by_parameter_order=ordered)
 
 
 def insert(c: Connection, table: sa.Table, values: Mapping[str, Any]) -> Any:
@@ -174,7 +174,9 @@ def insert_many(c: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]
         c.execute(_insert(table), full)
         return []
     if len(full) > 1 and c.dialect.insert_returning:
-        return list(c.execute(_insert_returning(table), full).scalars())
+        if c.dialect.name == "sqlite":  # numbers rows in the order of their values, but may return them in another
+            return sorted(c.execute(_insert_returning(table, False), full).scalars())
+        return list(c.execute(_insert_returning(table, True), full).scalars())
     return [insert(c, table, row) for row in full]
 
 

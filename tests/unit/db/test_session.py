@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations: one transaction, retried as a whole, never nested."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from oslo_config import cfg
+from oslo_db import exception as db_exc
+
+from openkeel_heat.db import models, session, sql, templates
+from openkeel_heat.db.session import Abandon, Connection, StatementCounter, Watcher, operation, query, watching
+
+table = models.raw_template_files
+
+
+@operation
+def add(c: Connection, value: Any) -> int:
+    return int(sql.insert(c, table, {"files": value}))
+
+
+@query
+def total(c: Connection) -> int:
+    return sql.count(c, table)
+
+
+def test_commit_and_return(db: str) -> None:
+    key = add({"a": 1})
+    assert templates.get_files(key) == {"a": 1}
+    assert total() == 1
+
+
+def test_error_rolls_back(db: str) -> None:
+    @operation
+    def fails(c: Connection) -> None:
+        add.within(c, 1)
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        fails()
+    assert total() == 0
+
+
+def test_abandon_rolls_back_and_returns(db: str) -> None:
+    @operation
+    def lost(c: Connection) -> str | None:
+        add.within(c, 1)
+        raise Abandon("lost")
+
+    assert lost() == "lost"
+    assert total() == 0
+
+
+def test_nesting_is_refused_and_within_composes(db: str) -> None:
+    @operation
+    def nested(c: Connection) -> None:
+        add(1)
+
+    @operation
+    def composed(c: Connection) -> int:
+        add.within(c, 1)
+        add.within(c, 2)
+        return total.within(c)
+
+    with pytest.raises(session.NestedOperation, match=r"test_session.add called inside test_session.nested"):
+        nested()
+    assert composed() == 2
+    counter = StatementCounter()
+    with watching(counter):
+        composed()
+    assert (counter.statements, counter.commits) == (3, 1)
+    assert counter.by_operation == {"test_session.composed": 3}
+
+
+def test_queries_do_not_commit(db: str) -> None:
+    counter = StatementCounter()
+    with watching(counter):
+        total()
+    assert (counter.statements, counter.commits) == (1, 0)
+
+
+@pytest.mark.parametrize("error", [db_exc.DBDeadlock, db_exc.DBConnectionError])
+def test_whole_operation_is_retried(db: str, error: type[Exception]) -> None:
+    calls = []
+
+    @operation
+    def sometimes(c: Connection) -> int:
+        key = add.within(c, len(calls))
+        calls.append(key)
+        if len(calls) == 1:
+            raise error()
+        return key
+
+    key = sometimes()
+    assert len(calls) == 2
+    assert total() == 1
+    assert templates.get_files(key) == 1
+
+
+def test_fault_before_commit_is_retried_and_after_commit_is_not(db: str) -> None:
+    class Fault(Watcher):
+        left = 2
+
+        def before_commit(self, operation: str) -> None:
+            self.left -= 1
+            if self.left >= 0:
+                raise db_exc.DBDeadlock()
+
+    with watching(Fault()):
+        add(1)
+    assert total() == 1
+
+    class Late(Watcher):
+        def after_commit(self, operation: str) -> None:
+            raise ConnectionResetError(operation)
+
+    with watching(Late()), pytest.raises(ConnectionResetError, match="test_session.add"):
+        add(2)
+    assert total() == 2
+
+
+def test_retries_end(sqlite: str) -> None:
+    calls = []
+
+    @operation
+    def never(c: Connection) -> None:
+        calls.append(1)
+        raise db_exc.DBDeadlock()
+
+    cfg.CONF.set_override("db_max_retries", 3, group="database")
+    try:
+        with pytest.raises(db_exc.DBDeadlock):
+            never()
+    finally:
+        cfg.CONF.clear_override("db_max_retries", group="database")
+    assert len(calls) == 4
+
+
+def test_lost_connection_is_replaced(db: str) -> None:
+    if db == "sqlite":
+        pytest.skip("nothing to lose")
+    add(1)
+    kill = "KILL CONNECTION_ID()" if db == "mariadb" else "SELECT pg_terminate_backend(pg_backend_pid())"
+    once = [1]
+
+    @operation
+    def cut(c: Connection) -> int:
+        key = add.within(c, 2)
+        if once:
+            once.pop()
+            c.exec_driver_sql(kill)
+        return key
+
+    cut()
+    assert total() == 2
+
+
+def test_threads_share_one_database(db: str) -> None:
+    def work() -> None:
+        for number in range(20):
+            add(number)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert total() == 80
+
+
+def _child(queue: Any) -> None:
+    queue.put(add("child"))
+
+
+def test_fork_makes_connections_of_its_own(db: str) -> None:
+    add("parent")
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=_child, args=(queue,))
+    process.start()
+    key = queue.get(timeout=30)
+    process.join(30)
+    assert process.exitcode == 0
+    assert templates.get_files(key) == "child"
+    assert total() == 2
+
+
+def test_null_is_the_json_text(db: str) -> None:
+    templates.insert({"template": {"a": 1}})
+    sql_text = sa.text("SELECT template, files, environment, files_id, created_at, updated_at FROM raw_template")
+    with session.get_engine().connect() as c:
+        row = c.execute(sql_text).one()
+    assert tuple(row[:4]) == ('{"a": 1}', "null", "null", None)
+    assert row[4] is not None
+    assert row[5] is None
+
+
+def test_mysql_connections_are_read_committed(db: str) -> None:
+    if db != "mariadb":
+        pytest.skip("of MariaDB only")
+    with session.get_engine().connect() as c:
+        assert c.exec_driver_sql("SELECT @@tx_isolation").scalar() == "READ-COMMITTED"
+
+
+def test_insert_many_keeps_the_order(db: str) -> None:
+    @operation
+    def insert(c: Connection, count: int) -> list[int]:
+        return sql.insert_many(c, table, [{"files": number} for number in range(count)], ids=True)
+
+    counter = StatementCounter()
+    with watching(counter):
+        keys = insert(200)
+    assert [templates.get_files(key) for key in keys] == list(range(200))
+    assert counter.statements <= 2, counter.statements
