@@ -17,6 +17,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import constraints as constr
 from openkeel_heat.resources.kit import support
 from openkeel_heat.resources.kit import translation as trans
+from openkeel_heat.template import definition, nodes
 
 SCHEMA_KEYS = (
     REQUIRED, IMPLEMENTED, DEFAULT, TYPE, SCHEMA,
@@ -283,21 +284,32 @@ def _as_it_is(value: Any, nullable: bool = False) -> Any:
     return value
 
 
+def _refers_to_uncreated(value: Any) -> bool:
+    """Whether a snippet refers to a resource without a value yet: it cannot be checked, only converted."""
+    scope = getattr(value, 'scope', None)
+    if scope is not None and hasattr(value, 'node'):
+        return any(scope.resource(name).action == 'INIT' for name in nodes.dependencies(value))
+    if isinstance(value, Mapping):
+        return any(_refers_to_uncreated(entry) for entry in value.values())
+    if isinstance(value, (list, tuple)):
+        return any(_refers_to_uncreated(entry) for entry in value)
+    return False
+
+
 Resolver = Callable[..., Any]
 
 
 class Properties(Mapping[str, Any]):
     """Values of a set of properties, by name.
 
-    ``resolver(value, nullable=...)`` gives what a snippet of the template stands for. If it
-    has ``depends_on_init(value)``, that says whether a resource that does not exist
-    yet is referred to: then the value cannot be checked and only has to convert.
+    ``resolver(value, nullable=...)`` gives what a snippet of the template stands for.
     """
 
     def __init__(self, schema: Mapping[str, Any], data: Any, resolver: Resolver = _as_it_is,
                  parent_name: str | None = None, context: Any = None, section: str | None = None,
                  translation: trans.Translation | None = None, rsrc_description: str | None = None) -> None:
-        self.props = {name: Property(entry, name, context, path=parent_name) for name, entry in schema.items()}
+        self._schema = schema
+        self._made: dict[str, Property] = {}
         self.resolve = resolver
         self.data = data
         self.error_prefix = [] if section is None else [section]
@@ -305,6 +317,23 @@ class Properties(Mapping[str, Any]):
         self.context = context
         self.translation = trans.Translation(properties=self) if translation is None else translation
         self.rsrc_description = rsrc_description or None
+
+    @property
+    def props(self) -> dict[str, Property]:
+        """All properties, in the order of the schema."""
+        if len(self._made) < len(self._schema):
+            made = self._made
+            self._made = {name: made.get(name) or self._make(name) for name in self._schema}
+        return self._made
+
+    def _make(self, name: str) -> Property:
+        return Property(self._schema[name], name, self.context, path=self.parent_name)
+
+    def _prop(self, name: str) -> Property:
+        prop = self._made.get(name)
+        if prop is None:
+            prop = self._made[name] = self._make(name)
+        return prop
 
     def update_translation(self, rules: Sequence[trans.TranslationRule] | None, client_resolve: bool = True,
                            ignore_resolve_error: bool = False) -> None:
@@ -343,14 +372,13 @@ class Properties(Mapping[str, Any]):
             raise exception.StackValidationFailed(path=[] if missing else [key], message=str(ex)) from ex
 
     def _find_deps_any_in_init(self, unresolved_value: Any) -> bool:
-        probe = getattr(self.resolve, 'depends_on_init', None)
-        return probe is not None and bool(probe(unresolved_value))
+        return _refers_to_uncreated(unresolved_value)
 
     def get_user_value(self, key: str) -> Any:
         """What the user gave, or None; defaults do not count."""
         if key not in self:
             raise KeyError(_('Invalid Property %s') % key)
-        return self._resolve_user_value(key, self.props[key], validate=False)[0]
+        return self._resolve_user_value(key, self._prop(key), validate=False)[0]
 
     def _resolve_user_value(self, key: str, prop: Property, validate: bool) -> tuple[Any, bool]:
         """The value given and whether one was given (a macro may resolve to "nothing given")."""
@@ -375,9 +403,9 @@ class Properties(Mapping[str, Any]):
             raise ValueError(str(ex)) from ex
 
     def _get_property_value(self, key: str, validate: bool = False) -> Any:
-        prop = self.props.get(key)
-        if prop is None:
+        if key not in self._schema:
             raise KeyError(_('Invalid Property %s') % key)
+        prop = self._prop(key)
         value, found = self._resolve_user_value(key, prop, validate)
         if found:
             return value
@@ -397,13 +425,13 @@ class Properties(Mapping[str, Any]):
         return self._get_property_value(key)
 
     def __len__(self) -> int:
-        return len(self.props)
+        return len(self._schema)
 
     def __contains__(self, key: object) -> bool:
-        return key in self.props
+        return key in self._schema
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.props)
+        return iter(self._schema)
 
     @classmethod
     def schema_to_parameters_and_properties(cls, schema: Mapping[str, Any], template_type: str = 'cfn',
@@ -411,3 +439,15 @@ class Properties(Mapping[str, Any]):
         """Parameters and properties of a template that hands every property through."""
         from openkeel_heat.resources.kit import generated
         return generated.parameters_and_properties(schemata(schema), template_type)
+
+
+def make_properties(schema: Mapping[str, Any], data: Any, resolver: Resolver, context: Any = None,
+                    section: str | None = None, rsrc_description: str | None = None,
+                    rules: Sequence[trans.TranslationRule] | None = None, client_resolve: bool = True) -> Properties:
+    """Properties of a definition; see ``template.definition.set_properties_factory``."""
+    props = Properties(schema, data, resolver, context=context, section=section, rsrc_description=rsrc_description)
+    props.update_translation(rules, client_resolve)
+    return props
+
+
+definition.set_properties_factory(make_properties)

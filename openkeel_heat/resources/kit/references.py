@@ -105,15 +105,7 @@ class References(RecordAccess):
         ``in_outputs`` may name the outputs to look at.
         """
         defn = self.stack.defn if stk_defn is None else stk_defn
-        wanted: set[Any] = set()
-        if in_resources:
-            for name in defn.enabled_rsrc_names():
-                wanted.update(defn.resource_definition(name).dep_attrs(self.name))
-        if in_outputs:
-            output_names = defn.enabled_output_names() if isinstance(in_outputs, bool) else in_outputs
-            for name in output_names:
-                wanted.update(defn.output_definition(name).dep_attrs(self.name))
-        return self._expand_all(wanted)
+        return self._expand_all(defn.wanted_attributes(self.name, in_resources, in_outputs))
 
     def _expand_all(self, wanted: Iterable[Any]) -> set[Any]:
         """The set with the mark for "all attributes" replaced by their names."""
