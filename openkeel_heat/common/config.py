@@ -215,14 +215,19 @@ def has_keystone(conf: cfg.ConfigOpts | None = None) -> bool:
     return bool(conf.keystone_backend != LOCAL_KEYSTONE)
 
 
-def get_client_option(client: str, option: str, conf: cfg.ConfigOpts | None = None) -> Any:
-    """An option of ``[clients_CLIENT]``, or of ``[clients]`` where the first says nothing or does not exist."""
+def get_client_option(client: str, option: str, fallback: bool = True, conf: cfg.ConfigOpts | None = None) -> Any:
+    """An option of ``[clients_CLIENT]``, or of ``[clients]`` where the first says nothing or does not exist.
+
+    Without *fallback* only the first is asked, and it has to exist.
+    """
     conf = cfg.CONF if conf is None else conf
     try:
         value = conf[f"clients_{client}"][option]
-    except (cfg.NoSuchGroupError, cfg.NoSuchOptError):
+    except cfg.NoSuchGroupError:
+        if not fallback:
+            raise
         value = None
-    return conf.clients[option] if value is None else value
+    return conf.clients[option] if value is None and fallback else value
 
 
 def get_ssl_options(client: str, conf: cfg.ConfigOpts | None = None) -> dict[str, Any]:

@@ -131,7 +131,7 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.properties_group": "resources.kit.properties_group",
     "heat.engine.attributes": "resources.kit.attributes",
     "heat.engine.constraints": "resources.kit.constraints",
-    "heat.engine.constraint.common_constraints": "clients.common_constraints",
+    "heat.engine.constraint.common_constraints": "resources.kit.common_constraints",
     "heat.engine.support": "resources.kit.support",
     "heat.engine.translation": "resources.kit.translation",
     "heat.engine.scheduler": "resources.kit.scheduler",

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The identity API v3 as plain JSON: ``Identity(adapter).users.create(name=…)``.
+
+Each collection is a :class:`Collection`; what it answers is an :class:`Item`, a dict whose keys are attributes too.
+Errors are those of keystoneauth.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+
+class Item(dict[str, Any]):
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self)
+
+
+class Collection:
+    """One kind of object: its path, and the key of one of them in a body."""
+
+    def __init__(self, adapter: Any, path: str, key: str) -> None:
+        self._adapter = adapter
+        self._path = f"/{path}"
+        self._key = key
+
+    def _url(self, id_: str | None = None) -> str:
+        return self._path if id_ is None else f"{self._path}/{quote(str(id_), safe='')}"
+
+    def get(self, id_: str) -> Item:
+        return Item(self._adapter.get(self._url(id_)).json()[self._key])
+
+    def list(self, **filters: Any) -> list[Item]:
+        params = {name: value for name, value in filters.items() if value is not None}
+        body = self._adapter.get(self._url(), params=params).json()
+        return [Item(one) for one in body[self._path.rsplit("/", 1)[-1]]]
+
+    def find(self, **filters: Any) -> Item:
+        """The one that fits; none is ``NotFound``, several are a ``ClientException``."""
+        from keystoneauth1 import exceptions as errors
+
+        found = self.list(**filters)
+        if not found:
+            raise errors.NotFound(message=f"No {self._key} matching {filters}.", http_status=404)
+        if len(found) > 1:
+            raise errors.ClientException(f"More than one {self._key} matching {filters}.")
+        return found[0]
+
+    def create(self, **values: Any) -> Item:
+        body = {name: value for name, value in values.items() if value is not None}
+        return Item(self._adapter.post(self._url(), json={self._key: body}).json()[self._key])
+
+    def update(self, id_: str, **values: Any) -> Item:
+        return Item(self._adapter.patch(self._url(id_), json={self._key: values}).json()[self._key])
+
+    def delete(self, id_: str) -> None:
+        self._adapter.delete(self._url(id_))
+
+
+class Roles(Collection):
+    """Roles can be granted and revoked as well."""
+
+    def grant(self, role: str, **scope: str | None) -> None:
+        self._adapter.put(self._grant_url(role, **scope))
+
+    def revoke(self, role: str, **scope: str | None) -> None:
+        self._adapter.delete(self._grant_url(role, **scope))
+
+    @staticmethod
+    def _grant_url(
+        role: str,
+        user: str | None = None,
+        group: str | None = None,
+        project: str | None = None,
+        domain: str | None = None,
+    ) -> str:
+        where = f"/projects/{project}" if project else f"/domains/{domain}"
+        who = f"/users/{user}" if user else f"/groups/{group}"
+        return f"{where}{who}/roles/{role}"
+
+
+_COLLECTIONS = {
+    "credentials": ("credentials", "credential"),
+    "domains": ("domains", "domain"),
+    "endpoints": ("endpoints", "endpoint"),
+    "groups": ("groups", "group"),
+    "projects": ("projects", "project"),
+    "regions": ("regions", "region"),
+    "services": ("services", "service"),
+    "trusts": ("OS-TRUST/trusts", "trust"),
+    "users": ("users", "user"),
+}
+
+
+class Identity:
+    """All collections over one adapter (session, credentials, endpoint)."""
+
+    credentials: Collection
+    domains: Collection
+    endpoints: Collection
+    groups: Collection
+    projects: Collection
+    regions: Collection
+    services: Collection
+    trusts: Collection
+    users: Collection
+
+    def __init__(self, adapter: Any) -> None:
+        self.adapter = adapter
+        self.roles = Roles(adapter, "roles", "role")
+        for name, (path, key) in _COLLECTIONS.items():
+            setattr(self, name, Collection(adapter, path, key))
