@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from oslo_config import cfg
 from oslo_log import log as logging
 from webob import exc
 
@@ -81,8 +80,6 @@ def to_raise(error: Exception, environ: dict[str, Any]) -> Exception:
         if locale:
             error.message = i18n.translate(error.message, locale)
         return error
-    # The text may tell secrets of other parts of the cloud; the traceback is for those who debug.
-    LOG.error("Unexpected error occurred serving API: %s", error, exc_info=error if cfg.CONF.debug else None)
     return error
 
 

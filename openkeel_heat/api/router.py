@@ -38,8 +38,6 @@ class Router(Generic[T]):
                     self._lists.setdefault((method, length), []).append((pattern, target))
 
     def match(self, method: str, path: str) -> Match[T] | None:
-        if len(path) > 1 and path.endswith("/"):
-            path = path[:-1]
         for pattern, target in self._lists.get((method, min(path.count("/"), _LONG)), ()):
             found = pattern.fullmatch(path)
             if found:

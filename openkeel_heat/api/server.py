@@ -21,8 +21,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
-from cheroot import connections, wsgi as cheroot_wsgi
+from cheroot import connections, server as cheroot_server, wsgi as cheroot_wsgi
 from oslo_config import cfg
 
 LOG = logging.getLogger(__name__)
@@ -35,6 +36,8 @@ THREADS = 24
 KEEP_ALIVE_CONNECTIONS = 200
 #: How long a stopping process waits for the requests it has begun, in seconds.
 DRAIN_SECONDS = 60
+#: Longer bodies are refused unread; what an API takes is bounded by options, and much less.
+MAX_BODY = 64 * 1024 * 1024
 #: All header lines of one request together may take this many times the length allowed for one line.
 HEADER_LINES = 8
 
@@ -63,16 +66,53 @@ def listen(host: str, port: int, backlog: int = 4096, tcp_keepidle: int | None =
     return sock
 
 
+class _Headers(cheroot_server.HeaderReader):
+    """Takes no header whose name could pass for another's: an underscore is a hyphen in the environment."""
+
+    def _allow_header(self, key_name: bytes) -> bool:
+        return b"_" not in key_name
+
+
+class _Request(cheroot_server.HTTPRequest):
+    """Takes ``//v1/...`` for a path."""
+
+    header_reader = _Headers()
+
+    def __init__(self, server: Any, conn: Any, proxy_mode: bool = False, strict_mode: bool = False) -> None:
+        super().__init__(server, conn, proxy_mode, strict_mode)
+
+
+class _Connection(cheroot_server.HTTPConnection):
+    RequestHandlerClass = _Request
+
+
+class _Gateway(cheroot_wsgi.Gateway_10):
+    """The environment as other WSGI servers make it: escaped slashes in the path are slashes."""
+
+    def get_environ(self) -> dict[str, Any]:
+        environ: dict[str, Any] = super().get_environ()
+        uri = bytes(self.req.uri)
+        if uri.startswith(b"/"):
+            path = unquote_to_bytes(uri.partition(b"?")[0].lstrip(b"/"))
+            environ["PATH_INFO"] = "/" + path.decode("latin-1")
+        address = self.req.server.bind_addr
+        environ["SERVER_NAME"] = "localhost" if isinstance(address, str) else str(address[0])
+        return environ
+
+
 class _Server(cheroot_wsgi.Server):
     """cheroot's server over a socket that is listening already."""
 
     keep_alive_conn_limit = KEEP_ALIVE_CONNECTIONS
+    ConnectionClass = _Connection
 
     def __init__(self, app: WSGIApp, sock: socket.socket, threads: int) -> None:
         name = sock.getsockname()
         address = name if isinstance(name, str) else name[:2]
         super().__init__(address, app, numthreads=threads, server_name="openkeel-heat", shutdown_timeout=DRAIN_SECONDS)
         self.listening: socket.socket = sock
+        self.gateway = _Gateway
+        self.max_request_body_size = MAX_BODY
 
     def prepare(self) -> None:
         """As in cheroot, but for the socket, which is given."""
@@ -216,8 +256,10 @@ def reload_config(conf: cfg.ConfigOpts) -> None:
 
 
 def _drain_seconds(conf: cfg.ConfigOpts) -> int:
-    wanted = conf.get("graceful_shutdown_timeout", DRAIN_SECONDS)
-    return int(wanted) if wanted else DRAIN_SECONDS
+    from oslo_service import opts
+
+    opts.register_service_opts(conf)
+    return conf.graceful_shutdown_timeout or DRAIN_SECONDS
 
 
 class _Prefork:

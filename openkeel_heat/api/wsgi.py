@@ -14,6 +14,11 @@ from typing import Any
 
 def init_application(prog: str = "heat-api") -> Callable[..., Any]:
     """Read the configuration as program `prog`, set up messaging and load its pipeline."""
+    from oslo_service import backend
+
+    if backend.get_backend_type() is None:
+        # The container gives us native threads, unless somebody has chosen otherwise before.
+        backend.init_backend(backend.BackendType.THREADING)
     from oslo_config import cfg
 
     from openkeel_heat.api import paste

@@ -69,6 +69,8 @@ ERROR_STATUS: dict[str, type[exc.HTTPException]] = {
     name: status for status, names in _BY_STATUS.items() for name in names
 }
 
+HTTP_INTERNAL = exc.HTTPInternalServerError.code
+
 _REMOTE = "_Remote"
 _TRACEBACK = "Traceback (most recent call last)"
 
@@ -132,6 +134,8 @@ class FaultWrapper:
             return self.application(environ, start_response)
         except Exception as error:
             body = describe(error)
+            if body["code"] == HTTP_INTERNAL and not getattr(error, "safe", False):
+                LOG.error("A request failed with %s", body["error"]["type"], exc_info=error)
             inner = error.exc if isinstance(error, exceptions.HTTPExceptionDisguise) else None
         allow = inner.headers.get("Allow") if isinstance(inner, exc.HTTPMethodNotAllowed) else None
         status = f"{body['code']} {body['title']}"

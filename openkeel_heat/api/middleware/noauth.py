@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """No authentication: everybody is the administrator of the project that they name (or of ``admin``).
 
+An administrator has the roles that Keystone would imply.  A request may ask for fewer in ``X-Roles``.
+
 ``[noauth] token_response`` may name a JSON file with the token data that a Keystone would have given.
 """
 
@@ -14,6 +16,9 @@ from typing import Any
 from oslo_config import cfg
 
 from openkeel_heat.api.response import StartResponse
+
+
+ROLES = "admin,member,reader"
 
 
 class NoAuth:
@@ -35,7 +40,7 @@ class NoAuth:
                 "HTTP_X_PROJECT_NAME": project,
                 "HTTP_X_USER_ID": user,
                 "HTTP_X_USER_NAME": user,
-                "HTTP_X_ROLES": "admin",
+                "HTTP_X_ROLES": environ.get("HTTP_X_ROLES") or ROLES,
                 "HTTP_X_SERVICE_CATALOG": {},
                 "HTTP_X_AUTH_USER": user,
                 "HTTP_X_AUTH_KEY": "unset",

@@ -143,6 +143,8 @@ class InstantiationData:
                         raise ValueError(_('environment section "%s" is not a mapping') % section)
         text.default_for_missing(env)
         parameters = self.body.get("parameters", {})
+        if parameters == []:
+            parameters = {}  # how some languages write an empty mapping
         if not isinstance(parameters, dict):
             raise _wrong_type("parameters", "mapping")
         env["parameters"] = {**env["parameters"], **parameters}
