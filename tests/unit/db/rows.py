@@ -38,7 +38,7 @@ def make_resource(stack_id: str, name: str = "r", **values: Any) -> int:
 
 def rows_of(table: sa.Table) -> list[Any]:
     with session.get_engine().connect() as c:
-        return list(c.execute(sa.select(table)).all())
+        return list(c.execute(sa.select(table).order_by(*table.primary_key)).all())
 
 
 def counts() -> dict[str, int]:

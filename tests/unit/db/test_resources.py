@@ -274,5 +274,3 @@ def test_soft_deleted_stack_keeps_events(db: str) -> None:
     events.insert({"stack_id": root, "resource_name": "r"})
     stacks.delete(root)
     assert events.count(root) == 1
-
-
