@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A change of state together with its event, in one transaction: nothing is told that did not happen, and the reverse."""
+"""A change of state together with its event, in one transaction: neither happens without the other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def set_stack_state(
     event: Mapping[str, Any],
     expected_traversal: str | None = None,
 ) -> bool:
-    """Write columns of a stack and the event; False, and nothing written, when the traversal is not the expected one."""
+    """Write columns of a stack and the event; False, and nothing written, when the traversal is another one."""
     if not stacks.update.within(c, stack_id, values, expected_traversal):
         return False
     events.insert.within(c, event)

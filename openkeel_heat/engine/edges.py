@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which resource of a stack requires which: references and ``depends_on`` of the template, and what types add.
 
-The result is over names. A Resource object is made only of types that add edges by themselves; such a plugin adds pairs of
-Resource objects to what it takes for the graph, and :class:`_PluginView` turns them into names.
+The result is over names. A Resource object is made only of types that add edges by themselves; such a plugin adds pairs
+of Resource objects to what it takes for the graph, and :class:`_PluginView` turns them into names.
 """
 from __future__ import annotations
 

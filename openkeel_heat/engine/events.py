@@ -3,9 +3,9 @@
 
 A state and its event are written in ONE transaction, and nothing is announced that did not happen::
 
-    row = events.stack_event(stack, "CREATE", "COMPLETE", reason)      # or resource_event(resource, ...)
-    ...                                                                # db.events.insert.within(c, row) beside the state
-    events.announce(context, stack, [row])                             # after the commit
+    row = events.stack_event(stack, "CREATE", "COMPLETE", text)  # or resource_event(resource, ...)
+    ...                                                          # db.events.insert.within(c, row) beside the state
+    events.announce(context, stack, [row])                       # after the commit
 
 An event that stands alone (a signal, a hook) is written and announced by :func:`record`.
 """
@@ -17,16 +17,15 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from oslo_config import cfg
 from oslo_log import log as logging
 
 from openkeel_heat.common import clock
+from openkeel_heat.rpc import notifier
 
 LOG = logging.getLogger(__name__)
 
 STACK_TYPE = "OS::Heat::Stack"
 _REASON_LENGTH = 255
-_SUFFIXES = {"IN_PROGRESS": "start", "COMPLETE": "end"}
 
 
 def _row(stack_id: str | None, action: str, status: str, reason: Any, name: str, type_name: str,
@@ -73,13 +72,13 @@ def announce(context: Any, stack: Any, rows: Iterable[Mapping[str, Any]]) -> Non
     """After the commit: notifications for the stack's own changes, and every event to the sinks. Never raises."""
     try:
         rows = list(rows)
-        notifying = bool(cfg.CONF.oslo_messaging_notifications.driver)
+        notifying = notifier.enabled()
         for row in rows:
             if row["resource_type"] == STACK_TYPE and row["physical_resource_id"] == row["stack_id"]:
                 LOG.info("Stack %s %s (%s): %s", row["resource_action"], row["resource_status"], stack.name,
                          row["resource_status_reason"])
                 if notifying:
-                    notify(context, stack, row["resource_action"], row["resource_status"])
+                    _notify(context, stack, row)
         sinks = _sinks_of(stack)
         if sinks:
             for row in rows:
@@ -89,7 +88,8 @@ def announce(context: Any, stack: Any, rows: Iterable[Mapping[str, Any]]) -> Non
 
 
 # notifications ------------------------------------------------------------------------------------------------------
-def notification_body(stack: Any, action: str | None, status: str | None) -> dict[str, Any]:
+def notification_body(stack: Any, action: str | None, status: str | None, reason: str) -> dict[str, Any]:
+    """What a notification says of a stack in this state."""
     context = stack.context
     body = {
         "tenant_id": context.project_id,
@@ -99,23 +99,22 @@ def notification_body(stack: Any, action: str | None, status: str | None) -> dic
         "stack_identity": stack.id,
         "stack_name": stack.name,
         "state": f"{action}_{status}" if action and status else "Unknown",
-        "state_reason": stack.status_reason,
+        "state_reason": reason,
         "create_at": clock.isotime(stack.created_time),
         "tags": stack.tags,
         "updated_at": clock.isotime(stack.updated_time),
     }
     if stack.t is not None:
-        body["description"] = stack.t.description
+        body["description"] = stack.t[stack.t.DESCRIPTION]
     return body
 
 
-def notify(context: Any, stack: Any, action: str, status: str) -> None:
-    """Send ``orchestration.stack.<action>.<start|end|error>``."""
-    from openkeel_heat.rpc import notifier
-
-    suffix = _SUFFIXES.get(status, "error")
-    level = "ERROR" if suffix == "error" else cfg.CONF.default_notification_level.upper()
-    notifier.notify(context, f"stack.{action.lower()}.{suffix}", level, notification_body(stack, action, status))
+def _notify(context: Any, stack: Any, row: Mapping[str, Any]) -> None:
+    """Send ``orchestration.stack.<action>.<start|end|error>``; with the whole reason where the stack still has it."""
+    action, status, reason = row["resource_action"], row["resource_status"], row["resource_status_reason"]
+    if stack.status_reason and stack.status_reason.startswith(reason):
+        reason = stack.status_reason
+    notifier.notify_stack(context, action, status, notification_body(stack, action, status, reason))
 
 
 # sinks --------------------------------------------------------------------------------------------------------------

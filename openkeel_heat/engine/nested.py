@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nested stacks of resources (``resources.kit.nested``), run by the engine that runs the parent.
 
-Calls go straight to the operations of the engine in this process; which engine then processes the nodes of the child is a
-matter of convergence. Every call may be repeated after an engine died: a child is looked for before it is made.
+Calls go straight to the operations of the engine in this process; which engine then processes the nodes of the child is
+a matter of convergence. Every call may be repeated after an engine died: a child is looked for before it is made.
 """
 from __future__ import annotations
 

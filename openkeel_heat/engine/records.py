@@ -48,7 +48,7 @@ def load(resource: Any, row: Any) -> Any:
 
 
 def substitute(stack: Stack, resource: Any, row: Any, newer: Stack) -> Any:
-    """The resource with the class of its type in a newer definition, where the old type names that as its substitute."""
+    """The resource with its class of a newer definition, where the old type names that as its substitute."""
     if resource.name not in newer.defn:
         return resource
     definition = newer.defn.bound(resource.name)

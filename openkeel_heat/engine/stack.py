@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stack: its row, its compiled template and its parameters.
 
-:class:`Stack` is what plugins see as ``self.stack`` and what operations and the convergence engine work with. Making one
-from a row costs no SQL while its template is in the cache; resources, tags and the parent are read when somebody asks.
+:class:`Stack` is what plugins see as ``self.stack`` and what operations and the convergence engine work with. Making
+one from a row costs no SQL while its template is in the cache; resources, tags and the parent are read when somebody asks.
 
     stack = Stack.load(context, stack_id)                   # one statement (two when the template is not cached)
     stack = Stack.from_row(context, row)                    # no statement
@@ -267,7 +267,7 @@ class Stack(Mapping[str, Any]):
     def resource_from_row(self, row: Any, substitute_from: Stack | None = None) -> Any:
         """The Resource for a row under THIS definition; KeyError when it does not know the name.
 
-        With ``substitute_from`` (a newer definition) a type that was replaced by a successor gets the successor's class.
+        With ``substitute_from`` (a newer definition) a type that has a successor there gets the successor's class.
         """
         resource = self.make_resource(row["name"], row)
         if substitute_from is not None:
@@ -318,7 +318,7 @@ class Stack(Mapping[str, Any]):
 
     @property
     def dependencies(self) -> Any:
-        """``template.graph.Dependencies`` over NAMES of enabled resources: references, depends_on, and what types add."""
+        """``template.graph.Dependencies`` over NAMES of enabled resources: what the template says and types add."""
         if self._dependencies is None:
             from openkeel_heat.engine import edges
 

@@ -40,20 +40,26 @@ def load(template_id: int) -> Template:
     return template
 
 
-def compiled(raw: Mapping[str, Any], files: Mapping[str, str] | None = None,
-             environment: Mapping[str, Any] | Any = None, template_id: int | None = None) -> Template:
+def compiled(raw: Any, files: Mapping[str, str] | None = None, environment: Any = None,
+             template_id: int | None = None) -> Template:
     """A template made of its parts; ``environment`` as a mapping or an Environment."""
     from openkeel_heat.template import Template
     from openkeel_heat.template.environment import Environment
 
     if environment is None or isinstance(environment, Mapping):
-        environment = Environment(environment or {})
-    return Template.load(raw, files or {}, environment, template_id=template_id)
+        environment = Environment(copy.deepcopy(dict(environment or {})))
+    return Template(raw, template_id=template_id, files=files or {}, env=environment)
 
 
 def empty(like: Template) -> Template:
     """A template without resources, otherwise like another one (what a stack is deleted with)."""
-    return like.without_resources()
+    return type(like).create_empty_template(from_template=like)
+
+
+def remember(template_id: int, template: Template) -> None:
+    """The template was stored under this id."""
+    template.id = template_id
+    _templates.put(template_id, template)
 
 
 def insert(template: Template) -> int:
@@ -86,7 +92,7 @@ def stored_environment(template: Template) -> dict[str, Any]:
     if cfg.CONF.encrypt_parameters_and_properties:
         from openkeel_heat.db import crypt
 
-        schemata = template.parameter_schemata()
+        schemata = template.param_schemata()
         parameters = dict(environment.get(PARAMETERS) or {})
         encrypted = list(environment.get(ENCRYPTED_NAMES) or [])
         for name, value in parameters.items():

@@ -9,6 +9,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
+from openkeel_heat.template.parameter_groups import ParameterGroups
 
 if TYPE_CHECKING:
     from openkeel_heat.engine.stack import Stack
@@ -21,8 +22,8 @@ def validate(stack: Stack, ignorable_errors: Collection[str] | None = None, temp
     template = stack.t
     template.validate()
     stack.parameters.validate(context=stack.context, validate_value=stack.strict_validate)
-    template.validate_parameter_groups()
-    template.validate_conditions(stack.defn)
+    ParameterGroups(template).validate()
+    stack.defn.conditions.validate()
     resources = stack.resources
 
     duplicates = set(stack.parameters) & set(resources)
@@ -41,7 +42,7 @@ def _order(stack: Stack) -> list[str]:
         return list(stack.dependencies)
     from openkeel_heat.engine import edges
 
-    return list(edges.dependencies(stack, ignore_errors=True, explicit_only=True))
+    return list(edges.dependencies(stack, explicit_only=True))
 
 
 def _validate_resource(resource: Any, ignorable_errors: Collection[str] | None, templates_only: bool) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What engine calls reply with: ``reply_shapes`` of the RPC contract, made of stacks, resources and rows. No I/O of its own.
+"""What engine calls reply with: ``reply_shapes`` of the RPC contract, made of stacks, resources and rows.
 
 Rows are those of ``openkeel_heat.db``; stacks and resources are the live objects.
 """
@@ -37,7 +37,7 @@ def outputs(definitions: Mapping[str, Any], resolve_value: bool = False) -> list
 
 def stack(stk: Any, preview: bool = False, resolve_outputs: bool = True) -> dict[str, Any]:
     """``stack_full``, or the same without its state for a preview."""
-    description = stk.t.description
+    description = stk.t[stk.t.DESCRIPTION]
     info = {
         "stack_name": stk.name,
         "stack_identity": dict(stk.identifier()),

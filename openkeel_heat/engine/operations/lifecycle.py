@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What changes a whole stack: create, adopt, update, delete, abandon, suspend, resume, check, cancel.
 
-Each call returns when the new state is stored and its traversal has begun; the rest happens on the scheduler. What refuses a
-call raises before anything is written. A traversal that somebody else started in the meantime is looked at again.
+Each call returns when the new state is stored and its traversal has begun; the rest happens on the scheduler. What
+refuses a call raises before anything is written. A traversal that somebody else started in the meantime is looked at again.
 """
 from __future__ import annotations
 

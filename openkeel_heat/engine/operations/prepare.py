@@ -5,6 +5,7 @@ Nothing is written here. What a caller gave by hand (``params``) wins over ``env
 """
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ def parse_args(args: Mapping[str, Any] | None) -> dict[str, Any]:
     """Keyword arguments of a Stack from the ``args`` of a call."""
     from openkeel_heat.template import text
 
-    return parameters.extract_args(args or {}, text.parse_mapping)
+    return parameters.extract_args(args or {}, text.simple_parse)
 
 
 def fetch_files(context: Any, files: Files | None, container: str | None) -> dict[str, str]:
@@ -49,7 +50,7 @@ def merge_environments(template: Any, files: Files, environment_files: list[str]
     params = dict(params or {})
     if not environment_files:
         return params
-    return environment.merge_files(environment_files, files, params, template.all_parameter_schemata(files))
+    return environment.merge_files(environment_files, files, params, template.all_param_schemata(files))
 
 
 def new_template(context: Any, template: Mapping[str, Any] | None, params: Params | None, files: Files | None,
@@ -59,14 +60,21 @@ def new_template(context: Any, template: Mapping[str, Any] | None, params: Param
     if template_id is not None:
         return templates.load(template_id)
     files = fetch_files(context, files, files_container)
-    bare = templates.compiled(template or {}, files)
-    return bare.with_environment(merge_environments(bare, files, environment_files, params))
+    compiled = templates.compiled(template or {}, files)
+    compiled.env = _environment(merge_environments(compiled, files, environment_files, params))
+    return compiled
+
+
+def _environment(data: Mapping[str, Any]) -> Any:
+    from openkeel_heat.template.environment import Environment
+
+    return Environment(copy.deepcopy(dict(data)))
 
 
 def check_size(template: Any) -> None:
     """Refuse a template with more resources than a stack may have."""
     limit = cfg.CONF.max_resources_per_stack
-    if limit != -1 and len(template.resource_definitions) > limit:
+    if limit != -1 and len(template[template.RESOURCES]) > limit:
         raise exceptions.RequestLimitExceeded(message=exceptions.StackResourceLimitExceeded.msg_fmt)
 
 
@@ -138,11 +146,17 @@ def _patched_template(context: Any, current: Stack, template: Mapping[str, Any] 
                       clear: set[str]) -> Any:
     """PATCH: what was sent on top of what the stack has; parameters the new template does not know are dropped."""
     files = {**current.t.files, **fetch_files(context, files, files_container)}
-    bare = templates.compiled(current.t.t if template is None else template, files)
-    sent = merge_environments(bare, files, environment_files, params)
-    environment = current.env.env_as_dict()
-    environment[_PARAMETERS] = {name: value for name, value in environment[_PARAMETERS].items() if name not in clear}
-    return bare.with_environment(environment, sent, drop_unknown_parameters=True)
+    compiled = templates.compiled(current.t.t if template is None else template, files)
+    sent = merge_environments(compiled, files, environment_files, params)
+    kept = current.env.env_as_dict()
+    kept[_PARAMETERS] = {name: value for name, value in kept[_PARAMETERS].items() if name not in clear}
+    environment = _environment(kept)
+    environment.load(copy.deepcopy(sent))
+    schemata = compiled.param_schemata()
+    for name in [name for name in environment.params if name not in schemata]:
+        del environment.params[name]
+    compiled.env = environment
+    return compiled
 
 
 def updated_stack(context: Any, current: Stack, template: Mapping[str, Any] | None, params: Params | None,

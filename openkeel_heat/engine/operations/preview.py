@@ -9,6 +9,7 @@ from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
 from openkeel_heat.engine.operations import formats, lookup, prepare
 from openkeel_heat.engine.stack import Stack
+from openkeel_heat.template.parameter_groups import ParameterGroups
 
 LISTS = ("unchanged", "updated", "replaced", "added", "deleted")
 
@@ -118,11 +119,12 @@ def validate_template(context: Any, template: Mapping[str, Any] | None, params: 
         return {"Error": str(error)}
 
     result = {
-        "Description": compiled.t.get("Description", ""),
+        "Description": compiled.get("Description", ""),
         "Parameters": stack.parameters.map(formats.validate_parameter, filter_func=_is_users(stack)),
     }
-    if compiled.parameter_groups:
-        result["ParameterGroups"] = compiled.parameter_groups
+    groups = ParameterGroups(compiled).parameter_groups
+    if groups:
+        result["ParameterGroups"] = groups
     if show_nested:
         result.update(nested_parameters(stack))
     result["Environment"] = compiled.env.user_env_as_dict()
@@ -143,11 +145,12 @@ def nested_parameters(stack: Stack) -> dict[str, Any]:
             continue
         entry = {
             "Type": resource.type(),
-            "Description": nested.t.t.get("Description", ""),
+            "Description": nested.t.get("Description", ""),
             "Parameters": nested.parameters.map(formats.validate_parameter, filter_func=_is_users(nested)),
         }
-        if nested.t.parameter_groups:
-            entry["ParameterGroups"] = nested.t.parameter_groups
+        groups = ParameterGroups(nested.t).parameter_groups
+        if groups:
+            entry["ParameterGroups"] = groups
         entry.update(nested_parameters(nested))
         found[name] = entry
     return {"NestedParameters": found} if found else {}

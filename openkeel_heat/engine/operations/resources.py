@@ -37,7 +37,7 @@ def _existing(stack: Stack, resource_name: str) -> Any:
 
 
 def _stack_user_may(context: Any, stack: Stack, resource_name: str) -> bool:
-    """A user made by a resource of the stack (by user id, or by an EC2 access key) reaches what that resource allows."""
+    """A user made by a resource of the stack (found by user id or EC2 access key) reaches what that allows."""
     if stack.access_allowed(context.user_id, resource_name):
         return True
     try:

@@ -68,7 +68,8 @@ _LIST_ARGUMENTS = ("tags", "tags_any", "not_tags", "not_tags_any", "show_deleted
 
 
 def list_stacks(context: Any, filters: Mapping[str, Any] | None, tenant_safe: bool, limit: Any = None,
-                marker: Any = None, sort_keys: Any = None, sort_dir: str | None = None, **which: Any) -> list[dict[str, Any]]:
+                marker: Any = None, sort_keys: Any = None, sort_dir: str | None = None,
+                **which: Any) -> list[dict[str, Any]]:
     rows = stacks.list_stacks(_list_tenant(context, tenant_safe), limit=limit, marker=marker, sort_keys=sort_keys,
                               sort_dir=sort_dir, filters=params.translate_filters(filters or {}), **which)
     return [formats.stack_summary(row, row.tags) for row in rows]
@@ -119,7 +120,7 @@ def environment(context: Any, identity: Mapping[str, str]) -> dict[str, Any]:
     """The environment with hidden parameters masked (those of templates among the files too)."""
     raw = _raw(context, identity)
     compiled = templates.load(raw.id)
-    schemata = compiled.all_parameter_schemata(compiled.files)
+    schemata = compiled.all_param_schemata(compiled.files)
     found = copy.deepcopy(templates.clear_environment(raw.environment))
     for section in ("parameters", "parameter_defaults"):
         values = found.get(section) or {}

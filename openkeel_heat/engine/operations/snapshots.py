@@ -2,6 +2,7 @@
 """Snapshots of a stack: make, show, list, restore, delete. The id of a snapshot is the id of its traversal."""
 from __future__ import annotations
 
+import copy
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -94,18 +95,15 @@ def restore(runtime: Runtime, context: Any, identity: Mapping[str, str], snapsho
 
 def restored_stack(context: Any, stack: Stack, data: Mapping[str, Any]) -> Stack:
     """The stack as the snapshot has it; types say what it takes to go back (``handle_restore``)."""
-    template = templates.compiled(data["template"], data["files"], data["environment"])
+    template = templates.compiled(copy.deepcopy(data["template"]), data["files"], data["environment"])
     before = Stack(context, stack.name, template, tenant_id=stack.tenant_id, owner_id=stack.owner_id)
-    changed = {}
-    for name in before.defn:
-        resource = stack.resource_in(before.defn, name)
-        handle_restore = getattr(resource, "handle_restore", None)
-        definition = before.defn.bound(name)
+    restored = copy.deepcopy(template)
+    for name, definition in before.defn.definitions().items():
+        handle_restore = getattr(stack.resource_in(before.defn, name), "handle_restore", None)
         if callable(handle_restore):
-            definition = handle_restore(definition, data["resources"].get(name))
-        changed[name] = definition
-    template = template.with_definitions(changed)
-    restored = Stack(context, stack.name, template, timeout_mins=stack.timeout_mins, tenant_id=stack.tenant_id,
-                     disable_rollback=stack.disable_rollback, owner_id=stack.owner_id, tags=list(stack.tags))
-    restored.use_identity(stack.identifier())
-    return restored
+            definition = handle_restore(definition, (data["resources"] or {}).get(name))
+        restored.add_resource(definition, name)
+    found = Stack(context, stack.name, restored, timeout_mins=stack.timeout_mins, tenant_id=stack.tenant_id,
+                  disable_rollback=stack.disable_rollback, owner_id=stack.owner_id, tags=list(stack.tags))
+    found.use_identity(stack.identifier())
+    return found

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RPC endpoint of topic ``engine``: one object that has every method of the contract.
 
-Each method is thin: it hands its arguments to an operation of ``openkeel_heat.engine.operations``. ``engine/server.py`` mounts
-``EngineService(runtime)``, where ``runtime`` is what :class:`openkeel_heat.engine.operations.runtime.Runtime` describes.
+Each method is thin: it hands its arguments to an operation of ``openkeel_heat.engine.operations``. ``engine/server.py``
+mounts ``EngineService(runtime)``, where ``runtime`` is what ``operations/runtime.py`` describes.
 """
 from __future__ import annotations
 
