@@ -89,7 +89,7 @@ class _Connection(cheroot_server.HTTPConnection):
 class _Gateway(cheroot_wsgi.Gateway_10):
     """The environment as other WSGI servers make it: escaped slashes in the path are slashes."""
 
-    def get_environ(self) -> dict[str, Any]:
+    def get_environ(self) -> dict[str, Any]:  # type: ignore[override]
         environ: dict[str, Any] = super().get_environ()
         uri = bytes(self.req.uri)
         if uri.startswith(b"/"):

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from oslo_config import cfg
 
 from tests.contract import api_harness as harness
 

@@ -136,8 +136,6 @@ class FaultWrapper:
             body = describe(error)
             if body["code"] == HTTP_INTERNAL and not getattr(error, "safe", False):
                 LOG.error("A request failed with %s", body["error"]["type"], exc_info=error)
-            inner = error.exc if isinstance(error, exceptions.HTTPExceptionDisguise) else None
-        allow = inner.headers.get("Allow") if isinstance(inner, exc.HTTPMethodNotAllowed) else None
         status = f"{body['code']} {body['title']}"
         if environ.get("CONTENT_TYPE", "").split(";", 1)[0] == "application/xml":
             from openkeel_heat.api.cfn import serializer
@@ -145,8 +143,7 @@ class FaultWrapper:
             payload, content_type = serializer.to_xml(body), "application/xml"
         else:
             payload, content_type = response.to_json(body), "application/json"
-        headers = [("Allow", allow)] if allow else []
-        return response.send(start_response, status, payload, content_type, headers, environ["REQUEST_METHOD"])
+        return response.send(start_response, status, payload, content_type, method=environ["REQUEST_METHOD"])
 
 
 def faultwrap_filter(app: Callable[..., Any], conf: Any = None, **local_conf: str) -> FaultWrapper:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No authentication: everybody is the administrator of the project that they name (or of ``admin``).
+"""No authentication: everybody is the administrator of the project that they name.
 
-An administrator has the roles that Keystone would imply.  A request may ask for fewer in ``X-Roles``.
+It is named in ``X-Auth-Project``, else by the path (the project of the URL, or of the ARN in a signal's), else it is
+``admin``.  An administrator has the roles that Keystone would imply; a request may ask for fewer in ``X-Roles``.
 
 ``[noauth] token_response`` may name a JSON file with the token data that a Keystone would have given.
 """
@@ -10,15 +11,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import unquote
 
 from oslo_config import cfg
 
 from openkeel_heat.api.response import StartResponse
 
-
 ROLES = "admin,member,reader"
+
+_PROJECT = re.compile(r"/*v1(?:\.0)?/(?:(?:signal|waitcondition)/arn:openstack:heat::([^:/]+):|([^/:]+)/)")
+
+
+def project_of(path: str) -> str | None:
+    """The project that a path of either API names."""
+    match = _PROJECT.match(path)
+    if match is None:
+        return None
+    return unquote(match.group(1)) if match.group(1) else match.group(2)
 
 
 class NoAuth:
@@ -32,7 +44,7 @@ class NoAuth:
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         user = environ.get("HTTP_X_AUTH_USER", "admin")
-        project = environ.get("HTTP_X_AUTH_PROJECT", "admin")
+        project = environ.get("HTTP_X_AUTH_PROJECT") or project_of(environ.get("PATH_INFO", "")) or "admin"
         environ.update(
             {
                 "HTTP_X_IDENTITY_STATUS": "Confirmed",
