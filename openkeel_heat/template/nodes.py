@@ -190,6 +190,8 @@ class FunctionNode(Node):
     #: gets its arguments raw and compiles them itself
     is_macro = False
 
+    __hash__ = None  # type: ignore[assignment]
+
     def __init__(self, fn_name: str, args: Any, context: CompileContext | None = None) -> None:
         self.fn_name = fn_name
         self.args = args
@@ -390,7 +392,10 @@ def _compile_call(function: Any, name: Any, raw_args: Any, context: CompileConte
         broken = _first_broken(args)
         if broken is not None:
             return Broken(broken.error, {name: raw_args})
-        return function(name, args, context)
+        if getattr(function, 'makes_node', False) or (isinstance(function, type)
+                                                      and issubclass(function, FunctionNode)):
+            return function(name, args, context)
+        return ForeignFunction(name, args, context, function)
     except (ValueError, TypeError, KeyError) as exc:
         return Broken(exception.StackValidationFailed(path=_path_text(path), message=str(exc)), {name: raw_args})
     except exception.HeatException as exc:
@@ -652,3 +657,29 @@ class BoundList(_Bound, Sequence):  # type: ignore[type-arg]
 
     def __repr__(self) -> str:
         return repr(self.node.children)
+
+
+class ForeignFunction(FunctionNode):
+    """A function written for the interface of Heat: made anew with a stack at each use."""
+
+    own_flags = DYNAMIC | REFERS
+
+    def __init__(self, fn_name: str, args: Any, context: CompileContext | None = None, factory: Any = None) -> None:
+        self.factory = factory
+        super().__init__(fn_name, args, context)
+
+    def _made(self, scope: Any) -> Any:
+        return self.factory(scope, self.fn_name, bind(self.args, scope))
+
+    def result(self, scope: Any) -> Any:
+        return self._made(scope).result()
+
+    def validate_args(self, scope: Any) -> None:
+        self._made(scope).validate()
+
+    def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
+        for found in self._made(scope).dependencies(path):
+            yield getattr(found, 'name', found)
+
+    def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
+        yield from self._made(scope).all_dep_attrs()

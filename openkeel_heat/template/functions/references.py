@@ -105,6 +105,9 @@ def Ref(fn_name: str, args: Any, context: CompileContext) -> FunctionNode:  # no
     return kind(fn_name, args, context)
 
 
+Ref.makes_node = True  # type: ignore[attr-defined]
+
+
 class GetAttThenSelect(_ResourceReference):
     """``get_attr: [resource, attribute, path...]`` that fetches the whole attribute."""
 

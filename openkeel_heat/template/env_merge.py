@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Merging of ``environment_files`` into what was sent with a stack.
+
+Files come in order and later ones win, unless a file asks for another
+strategy: ``merge`` joins strings, lists, numbers and maps, ``deep_merge``
+does the same inside of maps.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common.i18n import _
+from openkeel_heat.template import text
+
+ALLOWED_PARAM_MERGE_STRATEGIES = (OVERWRITE, MERGE, DEEP_MERGE) = ('overwrite', 'merge', 'deep_merge')
+
+
+def get_param_merge_strategy(merge_strategies: Mapping[str, str] | None, param_key: str,
+                             available_strategies: Mapping[str, str] | None = None) -> str:
+    """The strategy for a parameter: by its name, by what an earlier file said, or the default."""
+    if merge_strategies is None:
+        return OVERWRITE
+    default = merge_strategies.get('default', OVERWRITE)
+    strategy = merge_strategies.get(param_key, (available_strategies or {}).get(param_key, default))
+    return strategy if strategy in ALLOWED_PARAM_MERGE_STRATEGIES else default
+
+
+def merge_list(old: Any, new: Any) -> Any:
+    """Join lists, or comma delimited texts, or one of each."""
+    if not old:
+        return new
+    if isinstance(old, str) and isinstance(new, str):
+        return '%s,%s' % (old, new)
+    return _as_list(old) + _as_list(new)
+
+
+def _as_list(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        return value.split(',') if value else []
+    return list(value)
+
+
+def merge_map(old: Any, new: Any, deep_merge: bool = False) -> Any:
+    """Put the items of one map, but those that are None, into another."""
+    if not old:
+        return new
+    merged = dict(old)
+    for key, value in new.items():
+        if value is None:
+            continue
+        present = merged.get(key)
+        if not deep_merge or not present:
+            merged[key] = value
+        elif isinstance(value, Mapping) and isinstance(present, Mapping):
+            merged[key] = merge_map(present, value, deep_merge)
+        elif isinstance(value, str) and isinstance(present, str):
+            merged[key] = present + value
+        elif (isinstance(value, Sequence) and not isinstance(value, str) and isinstance(present, Sequence)):
+            merged[key] = merge_list(present, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def parse_param(value: Any, schema: Any) -> Any:
+    """A parameter in a form that can be merged."""
+    try:
+        if schema.type == schema.MAP:
+            if isinstance(value, str) and value:
+                return json.loads(value)
+            return value
+        if schema.type == schema.NUMBER:
+            return schema.str_to_num(value)
+    except (ValueError, TypeError) as exc:
+        raise ValueError(_('Invalid parameter in environment %s.') % str(exc)) from None
+    return value
+
+
+def _merge_values(key: str, old: Any, new: Any, schema: Any, deep_merge: bool) -> Any:
+    new = parse_param(new, schema)
+    if old is None:
+        return new
+    old = parse_param(old, schema)
+    if schema.type == schema.MAP:
+        return merge_map(old, new, deep_merge)
+    if schema.type == schema.LIST:
+        return merge_list(old, new)
+    if schema.type == schema.STRING:
+        return '%s%s' % (old, new)
+    if schema.type == schema.NUMBER:
+        return old + new
+    raise exception.InvalidMergeStrategyForParam(strategy=MERGE, param=key)
+
+
+def merge_parameters(old: dict[str, Any], new: Mapping[str, Any], param_schemata: Mapping[str, Any],
+                     strategies_in_file: Mapping[str, str] | None, available_strategies: dict[str, str],
+                     env_file: str) -> dict[str, Any]:
+    """The parameters of one more file merged into those so far."""
+    for key, value in new.items():
+        if key in param_schemata and value is not None:
+            strategy = get_param_merge_strategy(strategies_in_file, key, available_strategies)
+            if available_strategies.setdefault(key, strategy) != strategy:
+                raise exception.ConflictingMergeStrategyForParam(strategy=strategy, param=key, env_file=env_file)
+    if not old:
+        return dict(new)
+    merged = dict(old)
+    for key, value in new.items():
+        if key in param_schemata and value is not None:
+            strategy = available_strategies[key]
+            if strategy == OVERWRITE:
+                merged[key] = value
+            else:
+                merged[key] = _merge_values(key, merged.get(key), value, param_schemata[key],
+                                            strategy == DEEP_MERGE)
+    return merged
+
+
+def merge_environments(environment_files: Iterable[str] | None, files: Mapping[str, str], params: dict[str, Any],
+                       param_schemata: Mapping[str, Any]) -> None:
+    """Merge environment files, given by their names among the files, into ``params`` in place."""
+    available_strategies: dict[str, str] = {}
+    for filename in environment_files or ():
+        env = text.parse_environment(files[filename])
+        strategies = env.pop(text.PARAMETER_MERGE_STRATEGIES, {})
+        for section, content in env.items():
+            if not content:
+                continue
+            if section in (text.PARAMETERS, text.PARAMETER_DEFAULTS):
+                params[section] = merge_parameters(params.get(section) or {}, content, param_schemata, strategies,
+                                                   available_strategies, filename)
+            elif isinstance(content, list):
+                params[section] = merge_list(params.get(section), copy.deepcopy(content))
+            else:
+                params[section] = merge_map(params.get(section), content)
