@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sphinx configuration."""
+
+project = "openkeel-heat"
+copyright = "the openkeel-heat authors"
+author = "the openkeel-heat authors"
+release = "0.1"
+extensions: list[str] = []
+source_suffix = {".rst": "restructuredtext"}
+master_doc = "index"
+html_theme = "alabaster"
+html_theme_options = {"description": "Orchestration for OpenStack clouds", "page_width": "70em"}
+nitpicky = True
