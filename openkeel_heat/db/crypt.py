@@ -64,7 +64,7 @@ def decrypt(method: str | None, data: str | bytes | None, encryption_key: str | 
         return None
     decryptor = _METHODS.get(method)
     if decryptor is None:
-        raise AttributeError(f"unknown decryption method {method!r}")
+        raise AttributeError(f"module 'heat.common.crypt' has no attribute {method!r}")
     return decryptor(data, encryption_key).decode("utf-8")
 
 
@@ -74,6 +74,15 @@ def cryptography_decrypt_v1(value: str | bytes, encryption_key: str | None = Non
         return _fernet(get_valid_encryption_key(encryption_key, fix_length=True)).decrypt(token)
     except fernet.InvalidToken:
         raise exceptions.InvalidEncryptionKey() from None
+
+
+def _cfb(iv: bytes) -> Any:
+    try:  # where later releases of cryptography keep it
+        from cryptography.hazmat.decrepit.ciphers import modes as decrepit
+
+        return decrepit.CFB(iv)
+    except (ImportError, AttributeError):
+        return modes.CFB(iv)
 
 
 def oslo_decrypt_v1(value: str | bytes, encryption_key: str | None = None) -> bytes:
@@ -90,7 +99,7 @@ def oslo_decrypt_v1(value: str | bytes, encryption_key: str | None = None) -> by
 def heat_decrypt(value: str | bytes, encryption_key: str | None = None) -> bytes:
     message = base64.b64decode(value)
     key = get_valid_encryption_key(encryption_key).encode()
-    decryptor = Cipher(algorithms.AES(key), modes.CFB(message[:_BLOCK])).decryptor()
+    decryptor = Cipher(algorithms.AES(key), _cfb(message[:_BLOCK])).decryptor()
     return decryptor.update(message[_BLOCK:]) + decryptor.finalize()
 
 
@@ -107,7 +116,7 @@ def encrypt_legacy(method: str, value: str, encryption_key: str | None = None, i
     iv = os.urandom(_BLOCK) if iv is None else iv
     plain = value.encode()
     if method == "heat_decrypt":
-        encryptor = Cipher(algorithms.AES(key), modes.CFB(iv)).encryptor()
+        encryptor = Cipher(algorithms.AES(key), _cfb(iv)).encryptor()
     elif method == "oslo_decrypt_v1":
         zeros = _BLOCK - 1 - len(plain) % _BLOCK
         plain += bytes(zeros) + bytes([zeros])
