@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the processing of graph nodes writes, many nodes of one stack in one transaction (group commit).
 
-A :class:`Write` is one fenced change of one resource with all that goes with it: new stored properties, attribute values,
-the event, and the results for other nodes' sync points. Each write succeeds or fails by itself: a failed fence leaves out
-that write only. The answer to a write is a :class:`Written`; a write that was committed although the answer got lost is
-recognised when the operation is tried again.
+A :class:`Write` is one fenced change of one resource with all that goes with it: new stored properties, attribute
+values, the event, and the results for other nodes' sync points. Each write succeeds or fails by itself: a failed fence
+leaves out that write only. The answer to a write is a :class:`Written`; a write that was committed although the answer
+got lost is recognised when the operation is tried again.
 """
 
 from __future__ import annotations

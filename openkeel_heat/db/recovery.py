@@ -60,3 +60,50 @@ def steal(c: Connection, resource_id: int, atomic_key: int | None, from_engine: 
     """Take a lock over from a dead engine (or give it up, to None), comparing engine and atomic key."""
     values = {"engine_id": to_engine, "atomic_key": next_key(atomic_key)}
     return bool(sql.update(c, _resource, values, id=resource_id, engine_id=from_engine, atomic_key=atomic_key))
+
+
+@query
+def said_goodbye(c: Connection, engine_id: str) -> bool:
+    """Is the engine known, and all its rows in ``service`` are deleted?"""
+    rows = sql.select(c, models.service, ("deleted_at",), engine_id=engine_id).all()
+    return bool(rows) and all(row.deleted_at is not None for row in rows)
+
+
+@query
+def rows_of_stack(c: Connection, stack_id: str) -> list[Record]:
+    """Ids, names and successors of a stack's resources."""
+    return sql.many(sql.select(c, _resource, ("id", "name", "replaced_by"), order="id", stack_id=stack_id))
+
+
+@query
+def stack_of_sync_point(c: Connection, entity_id: str, traversal_id: str) -> str | None:
+    """The stack that a sync point belongs to."""
+    found = sql.select(c, models.sync_point, ("stack_id",), entity_id=entity_id, traversal_id=traversal_id).first()
+    return None if found is None else str(found.stack_id)
+
+
+@query
+def dying_snapshots(c: Connection) -> list[str]:
+    """Snapshots whose deletion is under way."""
+    found = sql.select(c, models.snapshot, ("id",), action="DELETE", status="IN_PROGRESS")
+    return [str(one) for one in found.scalars()]
+
+
+@query
+def locked_by(c: Connection, engine_id: str) -> list[Record]:
+    """Resources that an engine holds."""
+    columns = ("id", "stack_id", "engine_id", "atomic_key", "name", "action", "status", "replaces", "replaced_by",
+               "current_template_id")
+    return sql.many(sql.select(c, _resource, columns, engine_id=engine_id))
+
+
+@query
+def successors(c: Connection, stack_id: str) -> dict[int, list[int]]:
+    """For each resource that is being replaced: the ids of those that replace it."""
+    statement = sa.select(_resource.c.id, _resource.c.replaces).where(
+        _resource.c.stack_id == stack_id, _resource.c.replaces.is_not(None)
+    )
+    found: dict[int, list[int]] = {}
+    for row in c.execute(statement):
+        found.setdefault(row.replaces, []).append(row.id)
+    return found

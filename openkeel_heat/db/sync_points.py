@@ -28,7 +28,7 @@ Target = tuple[str, bool]
 
 @dataclasses.dataclass(slots=True)
 class Merge:
-    """One result for one sync point. ``key``: the packed node that sends it; ``predecessors``: all packed nodes waited for.
+    """One result for one sync point. ``key``: the packed node that sends it; ``predecessors``: all that are waited for.
 
     ``force``: say that the target is ready even if it was before (it is called for again).
     """

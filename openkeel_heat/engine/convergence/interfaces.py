@@ -25,7 +25,9 @@ class StartRequest:
     ``action``     CREATE, ADOPT, UPDATE, ROLLBACK, RESTORE, DELETE, CHECK, SUSPEND, RESUME, SNAPSHOT.
     ``new_stack``  UPDATE, RESTORE: the stack with the new template, parameters, tags, timeout, disable_rollback,
                    converge. Its template is stored here when ``new_stack.t.id`` is None.
-    ``template``   DELETE, ROLLBACK: the template to go to (an empty one, or the previous one). Not stored: stored here.
+    ``template``   DELETE, ROLLBACK: the template to go to (an empty one, or the previous one).
+    ``template_id`` its id, where it is stored.
+    ``keep_prev``  leave ``prev_raw_template_id`` as it is (a start that was cut is repeated).
     ``traversal_id`` SNAPSHOT: the snapshot's id serves as the traversal's id.
     ``values``     further columns of the stack's row to write in the same UPDATE or INSERT.
     ``abandon``    DELETE for abandon: resources are let go, not deleted.
@@ -38,6 +40,8 @@ class StartRequest:
     action: str
     new_stack: Any = None
     template: Any = None
+    template_id: int | None = None
+    keep_prev: bool = False
     traversal_id: str | None = None
     values: dict[str, Any] = dataclasses.field(default_factory=dict)
     abandon: bool = False
@@ -68,9 +72,13 @@ class ConvergenceApi(Protocol):
     def stop_all_workers(self, context: Any, stack: Any) -> None:
         """Cancel the nodes of the stack that run in any engine (exception into the generator). Does not wait."""
 
+    def delete_snapshot(self, context: Any, stack: Any, snapshot_id: str) -> None:
+        """Delete one snapshot, whose row says DELETE IN_PROGRESS already. Does not wait."""
+
     def wake(self, key: Any) -> None:
-        """A poll that waits for ``key`` may run at once. Keys: ``('resource', id)`` after a hook was cleared, a
-        signal or a metadata change came in; ``('stack', id)`` when a nested stack reached a final state."""
+        """A poll that waits for ``key`` may run at once. Keys: ``('hook', id)`` after a hook of a resource was
+        cleared, ``('resource', id)`` when a signal or a metadata change came in; ``('stack', id)`` when a nested
+        stack reached a final state."""
 
     def kick(self, stack_id: str) -> None:
         """Look at the stack's sync points soon (a node may have been lost)."""

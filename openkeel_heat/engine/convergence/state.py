@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this engine knows of a traversal: the graph, the stack's row and definition, and where its results are written.
 
-Read once per traversal, shared by all its nodes. That the traversal is still the stack's current one is compared by each
-write, in the database.
+Read once per traversal, shared by all its nodes. That the traversal is still the stack's current one is compared by
+each write, in the database.
 """
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Visit:
     adopted: bool = False        # the lock of a dead engine was taken over; go on with what it did
     stale: bool = False          # adopted work of a former traversal: finish it, then let the present one know
     attempt: int = 0
+    stack_id: str | None = None
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -97,11 +98,11 @@ class Traversal:
         """The stack as one node sees it: other resources are known by the visit's data only."""
         from openkeel_heat.engine.node_data import NodeData
 
-        inputs = {}
+        inputs: dict[str, Any] = {}
         if visit.node.is_update:
             for entry in plan.unpack(visit.data).values():
                 if isinstance(entry, dict):
-                    inputs[entry.get('name')] = NodeData.from_dict(entry)
+                    inputs[str(entry.get('name'))] = NodeData.from_dict(entry)
         stack = self.stack.for_node(inputs)
         stack.adopt_stack_data = visit.adopt_data
         stack.converge = visit.converge

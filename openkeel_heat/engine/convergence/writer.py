@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Group commit: what the nodes of one traversal have to write is written together.
 
-A node hands in a :class:`~openkeel_heat.db.nodes.Write` (or only results for sync points) and gets a Signal. A flush is put
-behind everything that is ready to run now, so nodes that are due together reach their write before it; whatever is
+A node hands in a :class:`~openkeel_heat.db.nodes.Write` (or only results for sync points) and gets a Signal. A flush is
+put behind everything that is ready to run now, so nodes that are due together reach their write before it; whatever is
 handed in while a flush is running goes in the next. Nobody waits longer than that, except results for a sync point
-that has become large and still lacks others: rewriting it costs its size, so its merges are spaced out. Results that are
-lost by a crash are found missing and made again by recovery, so only their writes (the states) have to be durable.
+that has become large and still lacks others: rewriting it costs its size, so its merges are spaced out. Results that
+are lost by a crash are found missing and made again by recovery, so only the states have to be durable at once.
 """
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class Writer:
         self._due: dict[Target, float] = {}       # spaced sync points: not before
         self._missing: dict[Target, int] = {}     # and what they lacked when last seen
         self._planned = False
+        self._dirty = False
         self._timer_due = 0.0
 
     def write(self, write: Write) -> Signal:
@@ -59,88 +60,110 @@ class Writer:
     def merge(self, merges: Sequence[Merge]) -> None:
         """Results whose node has nothing to write."""
         with self._lock:
-            self._add(merges)
+            for one in merges:
+                self._merges.setdefault(one.target, []).append(one)
         self._plan()
-
-    def _add(self, merges: Sequence[Merge]) -> None:
-        for one in merges:
-            self._merges.setdefault(one.target, []).append(one)
 
     def idle(self) -> bool:
         with self._lock:
             return not (self._writes or self._merges or self._planned)
 
     def _plan(self) -> None:
+        """See to it that a flush comes; there is never more than one."""
         with self._lock:
+            self._dirty = True
             if self._planned:
                 return
             self._planned = True
         try:
-            self._scheduler.call(self.flush)
+            self._scheduler.call(self._flush)
         except Stopped:
-            self.flush()
+            self._flush(everything=True)
+
+    def _flush(self, everything: bool = False) -> None:
+        try:
+            self._flush_once(everything)
+        finally:
+            with self._lock:
+                again = self._dirty
+                self._planned = False
+            if again:
+                self._plan()
+
+    def flush(self) -> None:
+        """Write all that there is, now, in this thread (the engine stops)."""
+        while True:
+            with self._lock:
+                if not (self._writes or self._merges):
+                    return
+            self._flush_once(everything=True)
+
+    def _flush_once(self, everything: bool) -> None:
+        with self._flushing:
+            writes, merges = self._take(everything)
+            if writes or merges:
+                self._commit(writes, merges)
 
     def _take(self, everything: bool) -> tuple[list[tuple[Write, Signal]], list[Merge]]:
-        """What goes into the next transaction; plans a later flush for what does not."""
+        """What goes into the next transaction; sees to a later flush for merges that are spaced out."""
         now = time.monotonic()
         with self._lock:
             writes, self._writes = self._writes[:LIMIT], self._writes[LIMIT:]
+            self._dirty = bool(self._writes)
             merges: list[Merge] = []
             later: float | None = None
             for target in list(self._merges):
                 due = self._due.get(target, 0.0)
-                complete = len(self._merges[target]) >= self._missing.get(target, 0)
-                if everything or due <= now or complete:
+                if everything or due <= now or len(self._merges[target]) >= self._missing.get(target, 0):
                     merges += self._merges.pop(target)
                 else:
                     later = due if later is None else min(later, due)
-        if later is not None and (self._timer_due <= now or later < self._timer_due):
-            self._timer_due = later
+            wait = later is not None and (self._timer_due <= now or later < self._timer_due)
+            if wait:
+                self._timer_due = later or 0.0
+        if wait and later is not None:
             try:
                 self._scheduler.call_later(later - now, self._plan)
             except Stopped:
                 pass
         return writes, merges
 
-    def flush(self, everything: bool = False) -> None:
-        """Write what is at hand in one transaction."""
-        with self._flushing:
-            with self._lock:
-                self._planned = False
-            writes, merges = self._take(everything)
-            if writes or merges:
-                self._commit(writes, merges)
-        with self._lock:
-            more = bool(self._writes) and not self._planned
-        if more:
-            self._plan()
-
     def _commit(self, writes: list[tuple[Write, Signal]], merges: list[Merge]) -> None:
-        # results that come with a write may be spaced like the others: they are kept back until the write is done
-        carried = [(write, write.merges) for write, _signal in writes if write.merges]
-        held: list[tuple[int, list[Merge]]] = []
-        for index, (write, _signal) in enumerate(writes):
-            if write.merges:
-                now_merges = [one for one in write.merges if self._may_merge(one.target, len(carried))]
-                later = [one for one in write.merges if one not in now_merges]
-                if later:
-                    write.merges = now_merges
-                    held.append((index, later))
+        held = self._hold_back(writes)
         try:
             answers, merged = nodes.apply(self._stack_id, self._traversal_id, [write for write, _ in writes], merges)
         except Exception as exc:
-            for index, later in held:
-                writes[index][0].merges = [*writes[index][0].merges, *later]
+            for write, later in held:
+                write.merges += later
             self._one_by_one(writes, merges, exc)
             return
-        done = [one for write, _ in writes for one in write.merges] + merges
-        for index, later in held:
-            if answers[index].ok:
+        ok = {id(write) for (write, _), answer in zip(writes, answers, strict=True) if answer.ok}
+        for write, later in held:
+            if id(write) in ok:
                 self.merge(later)
+            else:
+                write.merges += later
         self._note(merged)
         for (_write, signal), answer in zip(writes, answers, strict=True):
             signal.set(answer)
-        self._on_merged(merged, done)
+        if merged:
+            self._on_merged(merged, merges + [one for write, _ in writes if id(write) in ok for one in write.merges])
+
+    def _hold_back(self, writes: list[tuple[Write, Signal]]) -> list[tuple[Write, list[Merge]]]:
+        """Take results for spaced sync points off the writes that bring them; they follow when the write is done."""
+        coming: dict[Target, int] = {}
+        for write, _signal in writes:
+            for one in write.merges:
+                coming[one.target] = coming.get(one.target, 0) + 1
+        spaced = {target for target, count in coming.items() if not self._may_merge(target, count)}
+        held = []
+        if spaced:
+            for write, _signal in writes:
+                later = [one for one in write.merges if one.target in spaced]
+                if later:
+                    write.merges = [one for one in write.merges if one.target not in spaced]
+                    held.append((write, later))
+        return held
 
     def _may_merge(self, target: Target, together: int) -> bool:
         with self._lock:

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of a traversal: complete, failed, or failed and rolled back.
+
+State, event and everything that goes with the end (rows of deleted resources, sync points, the former template, the
+snapshot, a deleted stack's name and credentials) are one transaction; another engine that comes to the same end finds
+that the traversal is not the current one any more, or that the stack is not IN_PROGRESS, and does nothing.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from oslo_log import log as logging
+
+from openkeel_heat.db import traversals
+from openkeel_heat.db.traversals import Finish
+from openkeel_heat.engine import events
+from openkeel_heat.engine.convergence.state import Traversal
+
+if TYPE_CHECKING:
+    from openkeel_heat.engine.convergence.core import Convergence
+
+LOG = logging.getLogger(__name__)
+
+ROLLED_BACK = ('CREATE', 'ADOPT', 'UPDATE', 'RESTORE')
+
+
+def roots_done(hub: Convergence, found: Traversal, failures: Mapping[str, Any] | None) -> None:
+    """All roots reported."""
+    if found.action == 'CHECK' and failures:
+        reasons = '; '.join(f'{name}: {reason}' for name, reason in failures.items())
+        fail(hub, found, f'Resource CHECK failed: {reasons}')
+    else:
+        complete(hub, found)
+
+
+def complete(hub: Convergence, found: Traversal) -> bool:
+    """The traversal reached its end; False when it is not the current one any more."""
+    stack, action = found.stack, found.action
+    if action == 'DELETE':
+        failure = _cleanup_credentials(found)
+        if failure is not None:
+            return fail(hub, found, failure)
+    reason = _reason(found, f'Stack {action} completed successfully')
+    return _finish(hub, found, 'COMPLETE', reason, delete=action == 'DELETE', user_creds_id=_creds(stack))
+
+
+def fail(hub: Convergence, found: Traversal, reason: str) -> bool:
+    """The traversal failed; starts the rollback where one is wanted. False when it is not the current one any more."""
+    if found.over:
+        return False
+    reason = _reason(found, reason)
+    if found.action in ROLLED_BACK and not found.stack.disable_rollback:
+        from openkeel_heat.engine.convergence import traversal
+
+        return traversal.fail_and_roll_back(hub, found, reason)
+    return _finish(hub, found, 'FAILED', reason)
+
+
+def _finish(hub: Convergence, found: Traversal, status: str, reason: str, delete: bool = False,
+            user_creds_id: int | None = None) -> bool:
+    stack = found.stack
+    event = events.stack_event(stack, found.action, status, reason)
+    spec = Finish(found.stack_id, found.id, found.action, status, reason, event, delete=delete,
+                  user_creds_id=user_creds_id if delete else None, snapshot=_snapshot(found, status, reason))
+    done, _started = traversals.finish(spec)
+    hub.forget(found.id)
+    if not done:
+        LOG.info('Stack %s: traversal %s is over; not set to %s_%s', stack.name, found.id, found.action, status)
+        return False
+    stack.action, stack.status, stack.status_reason = found.action, status, reason
+    events.announce(found.context, stack, [event])
+    hub.wake(('stack', found.stack_id))
+    return True
+
+
+def _snapshot(found: Traversal, status: str, reason: str) -> dict[str, Any] | None:
+    if found.action != 'SNAPSHOT':
+        return None
+    data = found.stack.prepare_abandon(no_resources=True)
+    data['action'] = found.action
+    data['status'] = status
+    return {'data': data, 'action': 'CREATE', 'status': status, 'status_reason': reason[:255]}
+
+
+def _reason(found: Traversal, reason: str) -> str:
+    if found.action == 'CHECK' and not _all_can_be_checked(found.stack):
+        return reason + ". 'CHECK' not fully supported (see resources)"
+    return reason
+
+
+def _all_can_be_checked(stack: Any) -> bool:
+    try:
+        for resource in stack.resources.values():
+            nested = resource.nested() if resource.has_nested() else None
+            if not (_all_can_be_checked(nested) if nested else hasattr(resource, 'handle_check')):
+                return False
+    except Exception:
+        LOG.exception('Resources of stack %s could not be looked at', stack.name)
+    return True
+
+
+def _creds(stack: Any) -> int | None:
+    return None if stack.owner_id else stack.user_creds_id
+
+
+def _cleanup_credentials(found: Traversal) -> str | None:
+    """Outside services first: they may fail, and may be asked again. The rows go with the stack."""
+    from openkeel_heat.engine import credentials
+
+    return credentials.cleanup(found.context, found.stack, found.abandon)

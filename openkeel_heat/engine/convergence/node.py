@@ -1,0 +1,440 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One visit to one node: find the resource, decide, run its life cycle, hand the result on.
+
+::
+
+    load row ── stale? ──────────────► leave it (a replacement that nobody wants is marked for removal)
+        │
+        ▼
+    decide ──► nothing to do ────────┐
+        │                            ▼
+        ├────► life cycle ──► COMPLETE + results in one transaction ──► next nodes
+        │          ├─ UpdateReplace ──► a successor's row, visited in its stead
+        │          ├─ locked ─────────► holder dead: take over; else wait to be called again by the holder
+        │          ├─ cancelled ──────► let the stack's newer traversal know
+        └──────────┴─ failed ─────────► the stack fails (CHECK: the failure is passed on)
+"""
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from oslo_log import log as logging
+
+from openkeel_heat.common import exceptions
+from openkeel_heat.db import nodes
+from openkeel_heat.db.nodes import Write
+from openkeel_heat.engine.convergence import completion, plan
+from openkeel_heat.engine.convergence.driver import Cancelled, Driver, TimedOut, TraversalOver
+from openkeel_heat.engine.convergence.plan import NODE_TYPE_SNAPSHOT, Node
+from openkeel_heat.engine.convergence.state import Traversal, Visit
+
+if TYPE_CHECKING:
+    from openkeel_heat.engine.convergence.core import Convergence
+
+LOG = logging.getLogger(__name__)
+
+After = Callable[[], None]
+Running = Generator[Any, Any, After | None]
+
+MAX_ATTEMPTS = 10
+
+
+def decide(stack_action: str, is_update: bool, action: str, template_id: int | None, wanted_id: int | None) -> str:
+    """Pure: what a visit does with a resource. One of '', create, update, delete, forget, suspend, check, …
+
+    ``action`` and ``template_id`` are the row's, ``wanted_id`` is the template that the traversal goes to.
+    """
+    if stack_action == 'SUSPEND':
+        return '' if is_update else 'suspend'
+    if stack_action in ('CHECK', 'RESUME', 'SNAPSHOT'):
+        return stack_action.lower() if is_update else ''
+    if is_update:
+        return 'create' if action == 'INIT' else 'update'
+    if template_id == wanted_id:
+        return ''
+    return 'forget' if action == 'INIT' else 'delete'
+
+
+def run(hub: Convergence, visit: Visit, row: Any, found: Traversal | None, context: Any) -> Running:
+    """The task of a visit. What it returns is called when the node is not under way any more."""
+    if visit.node.node_type == NODE_TYPE_SNAPSHOT:
+        from openkeel_heat.engine.convergence import snapshots
+
+        return (yield from snapshots.run_node(hub, visit, found, context))
+    if found is None:
+        if row is None:
+            return None
+        found = hub.load(context, row['stack_id'])
+        if found is None:
+            return None
+    if visit.stale:
+        return (yield from _Visit(hub, visit, row, found).finish_stale())
+    if found.id != visit.traversal_id or found.over:
+        return _stale(hub, visit, row, found)
+    if row is None:
+        return _gone(hub, visit, found)
+    one = _Visit(hub, visit, row, found)
+    return (yield from one.process())
+
+
+def _gone(hub: Convergence, visit: Visit, found: Traversal) -> After | None:
+    """The row is not there (any more): a cleanup has nothing to do, and says so."""
+    key = visit.node
+    if not key.is_update and key in found.graph:
+        data = functools.partial(_cleanup_data, sender=key, rsrc_id=int(key.rsrc_id), replaced_by=None)
+        found.writer.merge(hub.results(found, key, data, visit.failures, visit.skip))
+    return None
+
+
+def _cleanup_data(target: Node, sender: Node, rsrc_id: int, replaced_by: int | None) -> int | None:
+    return plan.cleanup_input(target, sender, rsrc_id, replaced_by)
+
+
+def _stale(hub: Convergence, visit: Visit, row: Any, current: Traversal) -> After | None:
+    """A call for a traversal that is over. A successor that was never made is not wanted; its predecessor may be."""
+    if row is None or visit.node in current.graph or row['replaces'] is None or row['engine_id'] is not None:
+        return None
+    if row['action'] == 'INIT':
+        nodes.apply(row['stack_id'], None, [Write(
+            row['id'], None, row['atomic_key'], {'action': 'DELETE', 'status': 'COMPLETE'})])
+    return functools.partial(hub.retrigger, current.context, row['stack_id'], row['replaces'], visit.traversal_id)
+
+
+@dataclasses.dataclass
+class _Failure(Exception):
+    reason: str
+
+
+def _adopt(hub: Convergence, context: Any, state: Any) -> None:
+    from openkeel_heat.engine.convergence import recovery
+
+    recovery.adopt(hub, context, state)
+
+
+def row_holder(row: Any) -> str | None:
+    """The engine that holds a row, as it was loaded."""
+    holder: str | None = row['engine_id']
+    return holder
+
+
+class _Visit:
+    """The steps of a visit to a resource."""
+
+    def __init__(self, hub: Convergence, visit: Visit, row: Any, found: Traversal) -> None:
+        self.hub = hub
+        self.visit = visit
+        self.row = row
+        self.found = found
+        self.node = visit.node
+        self.seen_template = row['current_template_id'] if row is not None else None
+        self.resource: Any = None
+        self.driver: Driver
+        self.latest: Any = None
+
+    # finding the resource ---------------------------------------------------------------------------------------
+    def _load(self) -> None:
+        """The Resource under the template that it was last processed with; ``latest``: the stack as it shall be."""
+        row, visit = self.row, self.visit
+        latest = self.found.stack_for(visit)
+        initial = latest
+        template_id = row['current_template_id']
+        will_create = row['action'] == 'INIT' and self.node.is_update and not visit.stale
+        if template_id is not None and template_id != latest.t.id and not will_create:
+            initial = latest.for_template(template_id)
+        newer = latest if self.node.is_update and initial is not latest else None
+        self.resource = initial.resource_from_row(row, substitute_from=newer)
+        self.resource.stack = self.latest = latest
+        self.resource.converge = visit.converge
+        self.resource.abandon_in_progress = visit.abandon
+        self.driver = Driver(self.found.writer, self.hub.engine_id, self.resource, current=not visit.stale)
+
+    @property
+    def _requires(self) -> set[int]:
+        return {entry['id'] for entry in self.visit.data.values() if isinstance(entry, dict) and entry.get('id')}
+
+    # the visit --------------------------------------------------------------------------------------------------
+    def process(self) -> Running:
+        """Process a node of the current traversal."""
+        hub, found, visit = self.hub, self.found, self.visit
+        if self.node.is_update and not visit.adopted:
+            successor = self._successor()
+            if successor is not None:
+                return functools.partial(hub.run, [successor], found)
+        try:
+            failures, skip = dict(visit.failures or {}), visit.skip
+            held = None
+            self._load()
+            if row_holder(self.row) and not visit.adopted:
+                return self._locked()
+            if not skip:
+                try:
+                    held = yield from self._act()
+                except _Failure as failure:
+                    if found.action != 'CHECK':
+                        return self._fail(failure.reason)
+                    skip = True
+                    failures[self.resource.name] = failure.reason
+            yield from self._report(held, failures, skip)
+        except exceptions.UpdateReplace:
+            return (yield from self._replace())
+        except TraversalOver:
+            return self._over
+        except exceptions.UpdateInProgress:
+            return self._locked()
+        except Cancelled:
+            return self._over
+        except TimedOut:
+            return self._fail('Timed out')
+        except _Failure as failure:
+            return self._fail(failure.reason)
+        except Exception as exc:
+            LOG.exception('Unexpected error at %s of stack %s', self.node, found.stack_id)
+            return self._fail(str(exc))
+        return None
+
+    def _successor(self) -> Visit | None:
+        """A replacement made for this traversal is visited instead (the call was doubled, or its maker died)."""
+        row = self.row
+        if not row['replaced_by'] or self.found.action not in ('CREATE', 'UPDATE', 'ROLLBACK', 'RESTORE', 'ADOPT'):
+            return None
+        successor = nodes.lock_state(row['replaced_by'])
+        if (successor is None or successor.replaces != row['id']
+                or successor.current_template_id != self.found.stack.t.id
+                or (successor.action == 'DELETE' and successor.status == 'COMPLETE')):
+            return None
+        if row['current_template_id'] == self.found.stack.t.id:
+            return None
+        return dataclasses.replace(self.visit, node=Node(successor.id, True))
+
+    def _act(self) -> Generator[Any, Any, Write | None]:
+        """Run what is to be done; the last write, held back."""
+        from openkeel_heat.resources.kit import lifecycle
+
+        resource, visit, record = self.resource, self.visit, self.resource.record
+        self._arm_timeout()
+        try:
+            if visit.adopted:
+                visit.adopted = False
+                held = yield from self._resume()
+                if held is not None or resource.status != 'FAILED':
+                    return held
+            what = decide(self.found.action, self.node.is_update, record.action, record.current_template_id,
+                          self.latest.t.id)
+            if not what:
+                return None
+            if what == 'forget':
+                return Write(record.id, None, record.atomic_key, {}, current=True, delete=True)
+            if what == 'create':
+                record.requires = sorted(self._requires, reverse=True)
+                record.current_template_id = self.latest.t.id
+                data = visit.adopt_data
+                if data is None:
+                    generator = lifecycle.create(resource)
+                else:
+                    generator = lifecycle.adopt(resource, (data.get('resources') or {}).get(resource.name))
+            elif what == 'update':
+                generator = lifecycle.update(
+                    resource, self.latest.defn.bound(resource.name), new_class=self._wanted_class(),
+                    new_template_id=self.latest.t.id, new_requires=self._requires)
+            elif what == 'delete':
+                generator = lifecycle.delete(resource)
+            elif what == 'snapshot':
+                generator = lifecycle.snapshot(resource, self.found.id)
+            else:
+                generator = getattr(lifecycle, what)(resource)
+            return (yield from self.driver.drive(generator))
+        except exceptions.ResourceFailure as failure:
+            raise _Failure('Resource %s failed: %s' % (failure.action or resource.action, failure)) from failure
+
+    def _resume(self) -> Generator[Any, Any, Write | None]:
+        """Go on where a dead engine stopped; where the type cannot tell, the resource is FAILED (and replaced)."""
+        from openkeel_heat.resources.kit import resuming, steps
+
+        resource = self.resource
+        after = None
+        if self.node.is_update and resource.name in self.latest.defn:
+            after = self.latest.defn.bound(resource.name)
+        try:
+            if resource.status != 'IN_PROGRESS':
+                # locked between actions: give the lock back and look at it as usual
+                yield from self.driver.persist(self.driver.write_for(steps.touch(resource, steps.Lock.RELEASE)))
+                return (yield from self._act())
+            generator = resuming.resume_action(resource, after, new_template_id=self.latest.t.id,
+                                               new_requires=self._requires)
+        except resuming.CannotResume:
+            reason = 'Worker went down during resource %s' % resource.action
+            write = self.driver.write_for(steps.mark_failed(resource, resource.action, reason))
+            yield from self.driver.persist(write)
+            return None
+        LOG.info('Going on with %s of %s for a dead engine', resource.action, resource)
+        return (yield from self.driver.drive(generator))
+
+    def _wanted_class(self) -> Any:
+        definition = self.latest.defn.definitions()[self.resource.name]
+        return self.latest.env.registry.get_class_to_instantiate(
+            definition.resource_type, resource_name=self.resource.name)
+
+    def _arm_timeout(self) -> None:
+        if self.found.stack.has_timed_out():
+            raise TimedOut('Timed out')
+
+    # results ----------------------------------------------------------------------------------------------------
+    def _report(self, held: Write | None, failures: dict[str, Any], skip: bool) -> Generator[Any, Any, None]:
+        """Tell the nodes that wait, in the transaction that finishes the resource."""
+        hub, found, resource, record = self.hub, self.found, self.resource, self.resource.record
+        key = plan.key_in(found.graph, record.id, record.replaces, self.node.is_update)
+        if key is None:
+            if held is not None:
+                yield from self.driver.persist(held)
+            return
+        write = held or Write(record.id, record.engine_id, record.atomic_key)
+        to_update = any(target.is_update for target in found.graph.required_by(key))
+        result: dict[str, Any] | None = None
+        if to_update:
+            try:
+                result = plan.pack(resource.node_data().as_dict())
+            except Exception as exc:
+                LOG.exception('Attributes of %s could not be read', resource)
+                if held is not None:
+                    yield from self.driver.persist(held)
+                raise _Failure(str(exc)) from exc
+        if self.node.is_update and not write.delete:
+            self._attributes(write, to_update)
+
+        def data_for(target: Node) -> Any:
+            return result if target.is_update else plan.cleanup_input(target, key, record.id, record.replaced_by)
+        merges = hub.results(found, key, data_for, failures or None, skip)
+        if write.values is None:
+            found.writer.merge(merges)
+            return
+        write.merges = merges
+        replaced_by = record.replaced_by if not self.node.is_update and record.action == 'DELETE' else None
+        yield from self.driver.persist(write)
+        if replaced_by is not None:
+            nodes.take_replaces(replaced_by, self.latest.t.id)
+
+    def _attributes(self, write: Write, asked: bool) -> None:
+        """Keep the attribute values that were looked up, or drop those that are out of date."""
+        resource, record = self.resource, self.resource.record
+        if not asked:
+            if record.attr_data_id is not None and write.drop_attributes is None:
+                write.drop_attributes = record.attr_data_id
+                write.values = {} if write.values is None else write.values
+            return
+        if record.status != 'COMPLETE' or record.action in ('INIT', 'DELETE'):
+            return
+        if resource.attributes.has_new_cached_attrs():
+            write.attributes = dict(resource.attributes.cached_attrs)
+            write.drop_attributes = record.attr_data_id
+            write.values = {} if write.values is None else write.values
+
+    # the other ends ---------------------------------------------------------------------------------------------
+    def _fail(self, reason: str) -> After:
+        def after() -> None:
+            if not completion.fail(self.hub, self.found, reason):
+                self._over()
+        return after
+
+    def _over(self) -> None:
+        """Another traversal took over; it may be waiting for this resource."""
+        self.hub.retrigger(self.found.context, self.found.stack_id, int(self.node.rsrc_id), self.found.id)
+
+    def _replace(self) -> Running:
+        """Make the row of a successor and visit that."""
+        record, stack = self.resource.record, self.latest
+        successor = {
+            'stack_id': stack.id, 'name': record.name, 'rsrc_prop_data_id': None, 'needed_by': [],
+            'requires': sorted(self._requires, reverse=True), 'replaces': record.id, 'action': 'INIT',
+            'status': 'COMPLETE', 'current_template_id': stack.t.id, 'root_stack_id': record.root_stack_id,
+        }
+        write = Write(record.id, None, record.atomic_key, {}, current=True, replacement=successor)
+        try:
+            for _attempt in range(MAX_ATTEMPTS):
+                from openkeel_heat.engine.convergence import writer
+
+                answer, thrown = yield from writer.ask(self.found.writer, write)
+                if thrown is not None:
+                    raise thrown
+                if answer.ok:
+                    break
+                if answer.why != 'fence':
+                    return self._over
+                state = nodes.lock_state(record.id)
+                if state is None or state.engine_id is not None or state.replaced_by != record.replaced_by and (
+                        state.replaced_by is not None):
+                    LOG.info('No replacement for %s: it is locked by a newer traversal', self.resource)
+                    return None
+                write.atomic_key = state.atomic_key
+            else:
+                return self._over
+        except (Cancelled, TimedOut):
+            return self._over
+        LOG.info('Replacing %s by resource %s', self.resource, answer.replacement_id)
+        visit = dataclasses.replace(self.visit, node=Node(answer.replacement_id, True), attempt=0)
+        return functools.partial(self.hub.run, [visit], self.found)
+
+    def _locked(self) -> After | None:
+        """Somebody else holds the resource, or changed it under our hands."""
+        state = nodes.lock_state(int(self.node.rsrc_id))
+        if state is None:
+            return functools.partial(_gone, self.hub, self.visit, self.found)  # type: ignore[return-value]
+        if state.engine_id is None:
+            if state.current_template_id == self.seen_template and self.visit.attempt < MAX_ATTEMPTS:
+                again = dataclasses.replace(self.visit, attempt=self.visit.attempt + 1)
+                return functools.partial(self.hub.run, [again], self.found)
+            return None
+        if state.engine_id != self.hub.engine_id and not self.hub.liveness.is_alive(state.engine_id):
+            return functools.partial(_adopt, self.hub, self.found.context, state)
+        LOG.debug('%s waits until its resource is free', self.node)
+        try:
+            self.resource.handle_preempt()
+        except Exception:
+            LOG.exception('Pre-empting %s failed', self.resource)
+        return None
+
+    # work of a dead engine for a former traversal ----------------------------------------------------------------
+    def finish_stale(self) -> Running:
+        """Bring an adopted resource to the end of its action, then let the present traversal know."""
+        if self.row is None:
+            return None
+        try:
+            self._load()
+        except Exception as exc:
+            # its template is gone: nothing of it can be run
+            LOG.warning('Resource %s cannot be resumed: %s', self.row['name'], exc)
+            nodes.apply(self.row['stack_id'], None, [Write(
+                self.row['id'], self.hub.engine_id, self.row['atomic_key'],
+                {'engine_id': None, 'status': 'FAILED',
+                 'status_reason': 'Worker went down during resource %s' % self.row['action']})])
+            return self._over
+        try:
+            held = yield from self._resume_stale()
+            if held is not None:
+                yield from self.driver.persist(held)
+        except (exceptions.UpdateReplace, exceptions.ResourceFailure, exceptions.UpdateInProgress, _Failure) as exc:
+            LOG.info('%s: %s', self.resource, exc)
+        except (Cancelled, TimedOut):
+            pass
+        return self._over
+
+    def _resume_stale(self) -> Generator[Any, Any, Write | None]:
+        from openkeel_heat.resources.kit import resuming, steps
+
+        resource = self.resource
+        if resource.status != 'IN_PROGRESS':
+            yield from self.driver.persist(self.driver.write_for(steps.touch(resource, steps.Lock.RELEASE)))
+            return None
+        after = None
+        if self.node.is_update and resource.name in self.latest.defn:
+            after = self.latest.defn.bound(resource.name)
+        try:
+            generator = resuming.resume_action(resource, after, new_template_id=resource.current_template_id,
+                                               new_requires=set(resource.requires))
+        except resuming.CannotResume:
+            reason = 'Worker went down during resource %s' % resource.action
+            yield from self.driver.persist(self.driver.write_for(steps.mark_failed(resource, resource.action, reason)))
+            return None
+        return (yield from self.driver.drive(generator))

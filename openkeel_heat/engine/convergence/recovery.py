@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finishing what others left: all of it is derived from the database.
+
+A scan looks at four things. It costs two statements when nothing is under way, and a few per stack that is.
+
+locked resources     whose engine is dead are taken over (compare-and-swap on engine and atomic key) and gone on with
+stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in nobody's hands are run again, once they
+                     were seen so twice; a start that was cut is made again; a traversal that is done is completed; a
+                     stack whose time is over is failed
+orphans              locks in this engine's own name that no task of it knows are gone on with
+snapshots            whose deletion nobody is about are deleted
+
+Running a node twice is harmless, so nothing here needs a lock of its own.
+"""
+from __future__ import annotations
+
+import random
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from openkeel_heat.common import clock
+from openkeel_heat.db import recovery, sync_points
+from openkeel_heat.engine.convergence import completion, plan, traversal
+from openkeel_heat.engine.convergence.plan import Node
+from openkeel_heat.engine.convergence.state import Traversal, Visit
+from openkeel_heat.engine.scheduler import Stopped
+
+if TYPE_CHECKING:
+    from openkeel_heat.engine.convergence.core import Convergence
+
+LOG = logging.getLogger(__name__)
+
+INTERVAL = 10.0          # seconds between scans
+SOON = 1.5               # the second scan after the start, which acts on what the first one saw
+CUT_SECONDS = 30.0       # a start by another engine may take that long (Python Heat writes it piece by piece)
+
+
+class Recovery:
+    """The scans of one engine."""
+
+    def __init__(self, hub: Convergence, interval: float = INTERVAL) -> None:
+        self.hub = hub
+        self.interval = interval
+        self._suspects: dict[str, set[Any]] = {}
+        self._former: dict[str, set[Any]] = {}
+        self._scans = 0
+        self._lock = threading.Lock()
+        self._timer: Any = None
+        self._stopped = False
+
+    def start(self) -> None:
+        """Look at once, soon after, then periodically."""
+        self.hub.scheduler.call(self._periodic)
+
+    def stop(self) -> None:
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _periodic(self) -> None:
+        try:
+            self.scan()
+        except Exception:
+            LOG.exception('Looking for lost work failed')
+        if self._stopped:
+            return
+        wait = SOON if self._scans == 1 and self.interval > SOON else self.interval * random.uniform(0.8, 1.2)
+        try:
+            self._timer = self.hub.scheduler.call_later(wait, self._periodic)
+        except Stopped:
+            pass
+
+    def scan(self) -> None:
+        """One look at everything."""
+        with self._lock:
+            self._scans += 1
+            context = _context()
+            seen: dict[str, set[Any]] = {}
+            self._locks(context, seen)
+            for row in recovery.in_progress():
+                try:
+                    suspects = look_at_stack(self.hub, row['id'], self._suspects.get(row['id'], set()), row)
+                except Exception:
+                    LOG.exception('Stack %s could not be looked at', row['id'])
+                    continue
+                if suspects:
+                    seen[row['id']] = suspects
+            self._former, self._suspects = self._suspects, seen
+            for snapshot_id in recovery.dying_snapshots():
+                self._snapshot(context, snapshot_id, seen)
+
+    def _snapshot(self, context: Any, snapshot_id: str, seen: dict[str, set[Any]]) -> None:
+        from openkeel_heat.engine.convergence import snapshots
+
+        key = f'snapshot {snapshot_id}'
+        if self.hub.scheduler.has(('snapshot', snapshot_id)):
+            return
+        if key in self._former:
+            snapshots.submit(self.hub, context, snapshot_id)
+        else:
+            seen[key] = {'seen'}
+
+    def _locks(self, context: Any, seen: dict[str, set[Any]]) -> None:
+        for row in recovery.locked(self.hub.engine_id):
+            if not self.hub.liveness.is_alive(row['engine_id']):
+                adopt(self.hub, context, row)
+        for row in recovery.locked_by(self.hub.engine_id):
+            if not self.hub.is_under_way(row['id']):
+                key = f"lock {row['id']}"
+                if self._suspects.get(key) == {row['atomic_key']}:
+                    LOG.warning('Resource %s of stack %s is held by nobody here', row['name'], row['stack_id'])
+                    adopt(self.hub, context, row)
+                else:
+                    seen[key] = {row['atomic_key']}
+
+
+def _context() -> Any:
+    from openkeel_heat.common import context
+
+    return context.get_admin_context()
+
+
+def context_of(stack: Any) -> Any:
+    """The stored context of a stack's owner; an admin's where there is none."""
+    try:
+        context = stack.stored_context()
+    except Exception as exc:
+        LOG.debug('Stack %s has no usable credentials: %s', stack.id, exc)
+        return stack.context
+    return context
+
+
+def _with_owner(hub: Convergence, found: Traversal) -> Traversal:
+    """Give a traversal that no request brought here the context of the stack's owner."""
+    if getattr(found, 'own_context', False) or found.context is None or not getattr(found.context, 'is_admin', False):
+        return found
+    context = context_of(found.stack)
+    if context is not found.context:
+        found.context = context
+        found.stack.context = context
+        found.stack.defn._context = context
+    return found
+
+
+def adopt(hub: Convergence, context: Any, row: Any) -> bool:
+    """Take a resource over from a dead engine and go on with it."""
+    from_engine = row['engine_id']
+    if not recovery.steal(row['id'], row['atomic_key'], from_engine, hub.engine_id):
+        return False
+    LOG.info('Resource %s (%s %s) taken over from engine %s', row['name'], row['action'], row['status'], from_engine)
+    found = hub.load(_context() if context is None else context, row['stack_id'])
+    if found is None:
+        recovery.steal(row['id'], (row['atomic_key'] or 0) + 1, hub.engine_id, None)
+        return False
+    _with_owner(hub, found)
+    chosen = _visit_for(found, row)
+    hub.run([chosen], found)
+    return True
+
+
+def _visit_for(found: Traversal, row: Any) -> Visit:
+    """As what an adopted resource goes on: a node of the present traversal, or a left-over of a former one."""
+    cleaning = row['action'] == 'DELETE' or row['action'] == 'SUSPEND'
+    if not found.over:
+        for is_update in ((False, True) if cleaning else (True, False)):
+            key = plan.key_in(found.graph, row['id'], row['replaces'], is_update)
+            if key is None or not _fits(found, row, is_update):
+                continue
+            point = sync_points.get(str(key.rsrc_id), found.id, is_update)
+            if point is None or not found.predecessors(key) <= point.input_data.keys():
+                continue
+            visit = found.visit(Node(row['id'], is_update), point.input_data, point.failures, point.skip)
+            visit.adopted = True
+            return visit
+    return Visit(Node(row['id'], not cleaning), found.id, adopted=True, stale=True)
+
+
+def _fits(found: Traversal, row: Any, is_update: bool) -> bool:
+    """Can the row's action be one of this traversal's?"""
+    action = row['action']
+    if found.action in ('CHECK', 'RESUME', 'SNAPSHOT'):
+        return bool(is_update and action == found.action)
+    if found.action == 'SUSPEND':
+        return bool(not is_update and action == 'SUSPEND')
+    if action in ('CREATE', 'ADOPT'):
+        return bool(is_update and row['current_template_id'] == found.stack.t.id)
+    if action == 'DELETE':
+        # a create that is tried again passes through DELETE under its own template
+        same = row['current_template_id'] == found.stack.t.id
+        return bool(is_update if same else not is_update)
+    return bool(is_update and action in ('UPDATE', 'INIT', 'CHECK', 'SUSPEND', 'RESUME', 'SNAPSHOT', 'ROLLBACK'))
+
+
+def look_at_stack(hub: Convergence, stack_id: str, suspects: set[Any] | None = None, row: Any = None) -> set[Any]:
+    """Find and mend what is lost of one stack; what looks lost but was not seen so before is returned."""
+    if row is not None and _timed_out(row) and not hub.traversals.get(row['current_traversal'] or ''):
+        return _fail_late(hub, stack_id)
+    known = hub.traversals.get(row['current_traversal'] or '') if row is not None else None
+    if known is not None and not known.writer.idle():
+        return set()
+    found = known or hub.load(_context(), stack_id)
+    if found is None or found.row['status'] != 'IN_PROGRESS':
+        return set()
+    if found.context is not None and getattr(found.context, 'is_admin', False):
+        _with_owner(hub, found)
+    points = sync_points.list_inputs(stack_id, found.id)
+    inputs = {target: point.input_data.keys() for target, point in points.items()}
+    suspects = suspects or set()
+    if not plan.has_all_sync_points(found.graph, stack_id, inputs) or not found.id:
+        return _cut_start(hub, found, suspects)
+    if plan.is_complete(found.graph, stack_id, inputs):
+        mark = ('complete', found.id)
+        if mark in suspects:
+            LOG.info('Stack %s is done, but nobody said so', found.stack.name)
+            hub.forget(found.id)
+            found.over = False
+            completion.roots_done(hub, found, points[found.target].failures)
+            return set()
+        return {mark}
+    return _lost_nodes(hub, found, points, inputs, suspects)
+
+
+def _lost_nodes(hub: Convergence, found: Traversal, points: Any, inputs: Any, suspects: set[Any]) -> set[Any]:
+    busy: set[Any] = set()
+    for holder in recovery.holders(found.stack_id):
+        busy.update((holder['id'], holder['replaces']))
+    for visit in hub.under_way():
+        busy.add(visit.node.rsrc_id)
+    replaced: dict[Any, list[int]] = dict(recovery.successors(found.stack_id))
+    lost, again = set(), []
+    for node in plan.unfinished(found.graph, found.stack_id, inputs):
+        if node.rsrc_id in busy or any(one in busy for one in replaced.get(node.rsrc_id, ())):
+            continue
+        mark = (found.id, node)
+        if mark in suspects:
+            point = points[str(node.rsrc_id), node.is_update]
+            again.append(found.visit(node, point.input_data, point.failures, point.skip))
+        else:
+            lost.add(mark)
+    if again:
+        LOG.info('Stack %s: %d nodes were lost and are run again', found.stack.name, len(again))
+        hub.dispatch(found, again)
+    return lost
+
+
+def _cut_start(hub: Convergence, found: Traversal, suspects: set[Any]) -> set[Any]:
+    """The traversal was not started completely, and nobody is at it any more."""
+    first = next((one[2] for one in suspects if one[:2] == ('cut', found.id)), None)
+    now = time.monotonic()
+    if first is None:
+        return {('cut', found.id, now)}
+    if now - first < min(CUT_SECONDS, 3 * cfg.CONF.engine_life_check_timeout + 5):
+        return {('cut', found.id, first)}
+    LOG.info('The start of %s of stack %s was cut; starting again', found.action, found.stack.name)
+    hub.forget(found.id)
+    if found.context is not None:
+        found.stack.context = found.context
+    try:
+        traversal.restart(hub, found.context, found)
+    except Exception as exc:
+        LOG.exception('Stack %s could not be started again', found.stack.name)
+        completion.fail(hub, found, str(exc))
+    return set()
+
+
+def _timed_out(row: Any) -> bool:
+    seconds = cfg.CONF.stack_action_timeout if row['timeout'] is None else row['timeout'] * 60
+    return bool(clock.seconds_since(row['updated_at'] or row['created_at']) > seconds + 5)
+
+
+def _fail_late(hub: Convergence, stack_id: str) -> set[Any]:
+    """Nobody watches this stack's clock."""
+    found = hub.load(_context(), stack_id)
+    if found is not None and not found.over and found.stack.has_timed_out():
+        _with_owner(hub, found)
+        completion.fail(hub, found, 'Timed out')
+    return set()
