@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from openkeel_heat.common import exceptions as exception
-from openkeel_heat.common import passwords
+from openkeel_heat.common import exceptions as exception, passwords
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import attributes, constraints, properties, support, translation
 from openkeel_heat.resources.kit.resource import Resource

@@ -9,8 +9,7 @@ from oslo_serialization import jsonutils
 
 from openkeel_heat.common import clock
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.kit import attributes, constraints, properties, support
-from openkeel_heat.resources.kit import wait_condition as base
+from openkeel_heat.resources.kit import attributes, constraints, properties, support, wait_condition as base
 from openkeel_heat.resources.kit.resource import Resource
 
 LOG = logging.getLogger(__name__)

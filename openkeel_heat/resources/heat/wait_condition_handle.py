@@ -9,8 +9,14 @@ from oslo_serialization import jsonutils
 
 from openkeel_heat.common import passwords
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.kit import attributes, constraints, properties, signal_responder, support
-from openkeel_heat.resources.kit import wait_condition as base
+from openkeel_heat.resources.kit import (
+    attributes,
+    constraints,
+    properties,
+    signal_responder,
+    support,
+    wait_condition as base,
+)
 from openkeel_heat.resources.kit.resource import Resource
 
 

@@ -10,8 +10,7 @@ from oslo_log import log as logging
 from oslo_utils import strutils
 
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.kit import constraints as constr
-from openkeel_heat.resources.kit import support
+from openkeel_heat.resources.kit import constraints as constr, support
 
 LOG = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class Schema(constr.Schema):
     def __init__(self, description: str | None = None,
                  support_status: support.SupportStatus = support.SupportStatus(),
                  cache_mode: str = CACHE_LOCAL,
-                 type: str | None = UNKNOWN) -> None:  # noqa: A002 (plugin interface)
+                 type: str | None = UNKNOWN) -> None:
         super().__init__(type, description)
         self.support_status = support_status
         self.cache_mode = cache_mode

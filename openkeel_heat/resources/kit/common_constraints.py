@@ -127,7 +127,7 @@ class IPCIDRConstraint(BaseCustomConstraint):
         try:
             self._error_message = _subnet_problem(value) if '/' in value else _address_problem(value)
         except TypeError:
-            self._error_message = '{} is not a valid IP or CIDR'.format(value)
+            self._error_message = f'{value} is not a valid IP or CIDR'
         return self._error_message is None
 
 

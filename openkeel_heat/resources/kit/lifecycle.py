@@ -36,8 +36,7 @@ from typing import TYPE_CHECKING, Any
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from openkeel_heat.common import clock
-from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common import clock, exceptions as exception
 from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit.steps import (

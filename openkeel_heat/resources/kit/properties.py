@@ -14,9 +14,7 @@ from oslo_serialization import jsonutils
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.kit import constraints as constr
-from openkeel_heat.resources.kit import support
-from openkeel_heat.resources.kit import translation as trans
+from openkeel_heat.resources.kit import constraints as constr, support, translation as trans
 from openkeel_heat.template import definition, nodes
 
 SCHEMA_KEYS = (

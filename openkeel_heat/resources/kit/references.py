@@ -7,8 +7,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from openkeel_heat.common import exceptions as exception
-from openkeel_heat.common import identifier, names
+from openkeel_heat.common import exceptions as exception, identifier, names
 from openkeel_heat.resources.kit import attributes
 from openkeel_heat.resources.kit.node_data import NodeData
 from openkeel_heat.resources.kit.record_access import RecordAccess
@@ -44,10 +43,10 @@ class References(RecordAccess):
         """What ``get_resource`` gives."""
         return str(self.name if self.resource_id is None else self.resource_id)
 
-    def FnGetRefId(self) -> Any:  # noqa: N802 (plugin interface)
+    def FnGetRefId(self) -> Any:
         return self.get_reference_id()
 
-    def physical_resource_name_or_FnGetRefId(self) -> str:  # noqa: N802
+    def physical_resource_name_or_FnGetRefId(self) -> str:
         name = self.physical_resource_name()
         return References.get_reference_id(self) if name is None else str(name)
 
@@ -60,7 +59,7 @@ class References(RecordAccess):
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key) from None
         return attributes.select_from_attribute(value, path)
 
-    def FnGetAtt(self, key: str, *path: Any) -> Any:  # noqa: N802
+    def FnGetAtt(self, key: str, *path: Any) -> Any:
         """``get_attribute`` with a cache for types that override it."""
         if not self._has_custom_attributes() or (
                 self.attributes.get_cache_mode(key) == attributes.Schema.CACHE_NONE):
@@ -73,7 +72,7 @@ class References(RecordAccess):
         self.attributes.set_cached_attr(full_key, value)
         return value
 
-    def FnGetAtts(self) -> dict[str, Any]:  # noqa: N802
+    def FnGetAtts(self) -> dict[str, Any]:
         """All attributes but ``show``."""
         return {name: self.FnGetAtt(name) for name in self.attributes if name != self.SHOW}
 

@@ -11,14 +11,19 @@ the files of ``environment_dir``.
 """
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 from oslo_log import log as logging
+
+from openkeel_heat.template import environment
+from openkeel_heat.template.registry import set_type_filter
 
 if TYPE_CHECKING:
     from openkeel_heat.resources.kit.resource import Resource
@@ -91,6 +96,10 @@ class TypeTable(Mapping[str, 'type[Resource]']):
     def __len__(self) -> int:
         return len(self._targets)
 
+    def target(self, name: str) -> str | type[Resource]:
+        """The class, or ``'module:Class'`` while it is not imported."""
+        return self._targets[name]
+
     def register(self, name: str, target: str | type[Resource]) -> None:
         """Add or replace a type."""
         self._targets[name] = target
@@ -117,7 +126,6 @@ def constraint(name: str) -> Any:
         return _plugin_constraints[name]
     if name in BUILT_IN_CONSTRAINTS:
         return load(BUILT_IN_CONSTRAINTS[name])
-    from importlib import metadata
     for entry in metadata.entry_points(group='heat.constraints', name=name):
         try:
             return entry.load()
@@ -129,7 +137,6 @@ def constraint(name: str) -> Any:
 def constraint_names() -> set[str]:
     """Names of all known custom constraints (nothing is imported for it but plugin_dirs)."""
     types()
-    from importlib import metadata
     found = {entry.name for entry in metadata.entry_points(group='heat.constraints')}
     return found | set(BUILT_IN_CONSTRAINTS) | set(_plugin_constraints)
 
@@ -170,8 +177,99 @@ def global_env() -> Any:
         return _global_env
 
 
+class _Constraints(Mapping[str, Any]):
+    """All custom constraints by name; a class is imported in ``[]``."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = constraint(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(constraint_names())
+
+    def __len__(self) -> int:
+        return len(constraint_names())
+
+
+class _EntryPoints(MutableMapping[str, Any]):
+    """The plugins of an entry point group, loaded when they are asked for; others can be added."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._loaded: dict[str, Any] = {}
+
+    def _entries(self) -> dict[str, Any]:
+        return {entry.name: entry for entry in metadata.entry_points(group=self._group)}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = self._entries()[name].load()
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._loaded[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._entries(), **self._loaded})
+
+    def __len__(self) -> int:
+        return len({**self._entries(), **self._loaded})
+
+
 def _load_global_env() -> Any:
-    raise NotImplementedError
+    env = environment.Environment({}, user_env=False)
+    table = types()
+    for name in table:
+        target = table.target(name)
+        env.register_class(name, environment.LazyClass(functools.partial(table.__getitem__, name), target)
+                           if isinstance(target, str) else target)
+    env.constraints = _Constraints()  # type: ignore[assignment]
+    env.event_sink_classes = _EntryPoints('heat.event_sinks')
+    for entry in metadata.entry_points(group='heat.stack_lifecycle_plugins'):
+        try:
+            env.register_stack_lifecycle_plugin(entry.name, entry.load())
+        except Exception:
+            LOG.exception('Failed to load stack lifecycle plugin %s', entry.name)
+    environment.read_global_environment(env, cfg.CONF.environment_dir)
+    return env
+
+
+class _TemplateResources:
+    """Resources that are templates, for the registries of environments."""
+
+    def template_resource_class(self) -> Any:
+        from openkeel_heat.resources.kit.template_resource import TemplateResource
+        return TemplateResource
+
+    def read_template(self, template_name: str, user_resource: bool) -> str:
+        from openkeel_heat.resources.kit import template_resource as module
+        schemes = module.REMOTE_SCHEMES if user_resource else module.LOCAL_SCHEMES
+        return module.TemplateResource.get_template_file(template_name, schemes)
+
+    def generate_class(self, name: str, data: str, param_defaults: Mapping[str, Any]) -> Any:
+        from openkeel_heat.resources.kit.template_resource import generate_class_from_template
+        return generate_class_from_template(name, data, param_defaults)
+
+
+def _visible(context: Any, name: str, cls: Any) -> bool:
+    """Whether a context may see a type: its policy, and that its service is there."""
+    from openkeel_heat.common import policy
+    try:
+        policy.ResourceEnforcer().enforce(context, name, is_registered_policy=True)
+        return bool(cls.is_service_available(context)[0])
+    except Exception as ex:
+        LOG.debug('Type %(name)s is not shown: %(why)s', {'name': name, 'why': ex})
+        return False
+
+
+environment.set_global(global_env)
+environment.set_template_resource_kit(_TemplateResources())
+set_type_filter(_visible)
 
 
 def reset() -> None:
@@ -181,3 +279,4 @@ def reset() -> None:
         _types = None
         _global_env = None
         _plugin_constraints.clear()
+        environment.set_global(global_env)

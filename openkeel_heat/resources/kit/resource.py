@@ -30,7 +30,6 @@ from openkeel_heat.resources.kit import attributes, generated, support
 from openkeel_heat.resources.kit.nocloud import NoClientPlugin
 from openkeel_heat.resources.kit.properties import Properties
 from openkeel_heat.resources.kit.record import ResourceRecord
-from openkeel_heat.resources.kit.references import References
 from openkeel_heat.resources.kit.signals import NoActionRequired, Signals
 
 __all__ = ['NoActionRequired', 'PollDelay', 'Resource', 'ResourceRecord', 'UpdateReplace']
@@ -124,6 +123,7 @@ class Resource(Signals):
     def reparse(self, client_resolve: bool = True) -> None:
         """Look at the definition anew; done when the properties are used next."""
         self._properties: Properties | None = None
+        self._update_policy: Properties | None = None
         self._client_resolve = client_resolve
 
     @property
@@ -139,7 +139,13 @@ class Resource(Signals):
 
     @property
     def update_policy(self) -> Properties:
-        return self.t.update_policy(self.update_policy_schema, self.context)
+        if self._update_policy is None:
+            self._update_policy = self.t.update_policy(self.update_policy_schema, self.context)
+        return self._update_policy
+
+    @update_policy.setter
+    def update_policy(self, value: Properties) -> None:
+        self._update_policy = value
 
     def _update_stored_properties(self) -> None:
         """Note the resolved properties to be stored with the next transition."""
@@ -334,7 +340,7 @@ class Resource(Signals):
         try:
             self.t.validate()
             self.validate_deletion_policy(self.t.deletion_policy())
-            self.update_policy.validate()
+            self.t.update_policy(self.update_policy_schema, self.context).validate()
             return self.properties.validate(with_value=self.stack.strict_validate)
         except exception.StackValidationFailed as ex:
             template = self.stack.t

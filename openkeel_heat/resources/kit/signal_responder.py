@@ -21,8 +21,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_serialization import jsonutils
 
-from openkeel_heat.common import clock, passwords
-from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common import clock, exceptions as exception, passwords
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit.stack_user import StackUser
 
@@ -47,9 +46,9 @@ def ec2_signature(secret: str, verb: str, host: str, path: str, params: Mapping[
 class SignalResponder(StackUser):
     """A resource that can be signalled. Subclasses have a property ``signal_transport``."""
 
-    PROPERTIES: tuple[str, ...] = (SIGNAL_TRANSPORT,) = ('signal_transport',)
+    PROPERTIES = (SIGNAL_TRANSPORT,) = ('signal_transport',)
 
-    ATTRIBUTES: tuple[str, ...] = (SIGNAL_ATTR,) = ('signal',)
+    ATTRIBUTES = (SIGNAL_ATTR,) = ('signal',)
 
     CFN_SIGNAL, TEMP_URL_SIGNAL, HEAT_SIGNAL = 'CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL'
     NO_SIGNAL, ZAQAR_SIGNAL, TOKEN_SIGNAL = 'NO_SIGNAL', 'ZAQAR_SIGNAL', 'TOKEN_SIGNAL'

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OS::Heat::Stack: a stack that is made through the API of a Heat service, here or elsewhere."""
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from oslo_log import log as logging
+from oslo_serialization import jsonutils
+
+from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common.exceptions import UpdateReplace
+from openkeel_heat.common.i18n import _
+from openkeel_heat.resources.kit import attributes, properties, support
+from openkeel_heat.resources.kit.resource import Resource
+
+LOG = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def _ca_file(certificate: str | None) -> Iterator[str | None]:
+    """The certificate as a file for as long as it is needed."""
+    if not certificate:
+        yield None
+        return
+    with tempfile.NamedTemporaryFile() as stream:
+        stream.write(str(certificate).encode('utf-8'))
+        stream.flush()
+        yield stream.name
+
+
+class RemoteStack(Resource):
+    """A stack of any region or cloud, managed as a resource.
+
+    ``context`` says where: a region of this cloud, or another cloud by credentials that are
+    kept as a secret.
+    """
+
+    support_status = support.SupportStatus()
+
+    default_client_name = 'heat'
+
+    entity = 'stacks'
+
+    PROPERTIES = (CONTEXT, TEMPLATE, TIMEOUT, PARAMETERS) = ('context', 'template', 'timeout', 'parameters')
+
+    ATTRIBUTES = (NAME_ATTR, OUTPUTS) = ('stack_name', 'outputs')
+
+    _CONTEXT_KEYS = (REGION_NAME, CREDENTIAL_SECRET_ID, CA_CERT, SSL_INSECURE) = (
+        'region_name', 'credential_secret_id', 'ca_cert', 'insecure')
+
+    properties_schema = {
+        CONTEXT: properties.Schema(
+            properties.Schema.MAP,
+            _('Where the stack is made.'),
+            update_allowed=True,
+            schema={
+                REGION_NAME: properties.Schema(
+                    properties.Schema.STRING,
+                    _('Region of the stack.'),
+                    required=False),
+                CREDENTIAL_SECRET_ID: properties.Schema(
+                    properties.Schema.STRING,
+                    _('Secret of Barbican with credentials of another cloud.'),
+                    required=False,
+                    update_allowed=True,
+                    support_status=support.SupportStatus(version='12.0.0')),
+                CA_CERT: properties.Schema(
+                    properties.Schema.STRING,
+                    _('Certificate of the authority that vouches for the other cloud.'),
+                    required=False,
+                    update_allowed=True,
+                    support_status=support.SupportStatus(version='12.0.0')),
+                SSL_INSECURE: properties.Schema(
+                    properties.Schema.BOOLEAN,
+                    _('Whether certificates are not verified.'),
+                    default=False,
+                    required=False,
+                    update_allowed=True,
+                    support_status=support.SupportStatus(version='12.0.0')),
+            }),
+        TEMPLATE: properties.Schema(
+            properties.Schema.STRING,
+            _('Text of the template.'),
+            required=True,
+            update_allowed=True),
+        TIMEOUT: properties.Schema(
+            properties.Schema.INTEGER,
+            _('Minutes that creating the stack may take.'),
+            update_allowed=True),
+        PARAMETERS: properties.Schema(
+            properties.Schema.MAP,
+            _('Parameters of the stack.'),
+            default={},
+            update_allowed=True),
+    }
+
+    attributes_schema = {
+        NAME_ATTR: attributes.Schema(_('Name of the stack.'), type=attributes.Schema.STRING),
+        OUTPUTS: attributes.Schema(_('Outputs of the stack by name.'), type=attributes.Schema.MAP),
+    }
+
+    def __init__(self, name: str, definition: Any, stack: Any) -> None:
+        super().__init__(name, definition, stack)
+        self._local_context: Any = None
+        self._verify: Any = None
+
+    # where ------------------------------------------------------------
+    def _where(self) -> Mapping[str, Any]:
+        return self.properties[self.CONTEXT] or {}
+
+    def _location(self) -> str:
+        where = self._where()
+        if where.get(self.CREDENTIAL_SECRET_ID):
+            return 'remote cloud'
+        return 'region "%s"' % (where.get(self.REGION_NAME) or self.context.region_name)
+
+    def _context(self, cacert_path: str | None = None) -> Any:
+        """A request context for the other place."""
+        where = self._where()
+        verify: Any = None
+        if where:
+            verify = False if where.get(self.SSL_INSECURE) else cacert_path or True
+        if self._local_context is None or verify != self._verify:
+            self._verify = verify
+            self._local_context = self._make_context(where, verify)
+        return self._local_context
+
+    def _make_context(self, where: Mapping[str, Any], verify: Any) -> Any:
+        from openkeel_heat.common import context
+        values = self.context.to_dict()
+        secret = where.get(self.CREDENTIAL_SECRET_ID)
+        if not secret:
+            values['region_name'] = where.get(self.REGION_NAME) or self.context.region_name
+        made = context.RequestContext.from_dict(values)
+        if verify is not None:
+            made.keystone_session.verify = verify
+        if secret:
+            made._auth_plugin = self._auth_of_secret(secret, made.keystone_session)
+        return made
+
+    def _auth_of_secret(self, secret: str, session: Any) -> Any:
+        """An authentication plugin of the credentials in a secret: {"auth_type": …, "auth": {…}}."""
+        from keystoneauth1 import loading
+        payload = self.stack.clients.client_plugin('barbican').get_secret_payload_by_ref(secret_ref=secret)
+        credential = payload if isinstance(payload, Mapping) else jsonutils.loads(payload)
+        plugin = loading.get_plugin_loader(credential['auth_type']).load_from_options(**credential['auth'])
+        # Wrong credentials are to be noticed here.
+        plugin.get_token(session)
+        return plugin
+
+    @contextlib.contextmanager
+    def _api(self) -> Iterator[Any]:
+        """The adapter of the other service's API."""
+        with _ca_file(self._where().get(self.CA_CERT)) as path:
+            yield self._context(path).clients.client(self.default_client_name)
+
+    def _call(self, method: str, path: str, body: Any = None) -> Any:
+        with self._api() as api:
+            response = api.request(path, method, json=body, raise_exc=True) if body is not None else (
+                api.request(path, method, raise_exc=True))
+        return response.json() if response.content else None
+
+    def client_plugin(self, name: str | None = None) -> Any:
+        if name is not None and name != self.default_client_name:
+            return super().client_plugin(name)
+        return self._context().clients.client_plugin(self.default_client_name)
+
+    def _stack_path(self) -> str:
+        return '/stacks/%s' % self.resource_id
+
+    def _show(self) -> dict[str, Any]:
+        # By id alone the API answers with a redirect, which the session follows.
+        return self._call('GET', self._stack_path())['stack']
+
+    def _show_resource(self) -> Any:
+        return self._show()
+
+    # handlers ---------------------------------------------------------
+    def validate(self) -> Any:
+        result = super().validate()
+        try:
+            with self._api():
+                pass
+        except Exception as ex:
+            raise exception.StackValidationFailed(
+                message=_('Cannot establish connection to Heat endpoint at %(location)s due to "%(exc)s"')
+                % {'location': self._location(), 'exc': ex}) from ex
+        try:
+            body = self._arguments()
+            self._call('POST', '/validate', {key: body[key] for key in ('template', 'files', 'environment')})
+        except Exception as ex:
+            raise exception.StackValidationFailed(
+                message=_('Failed validating stack template using Heat endpoint at %(location)s due to "%(exc)s"')
+                % {'location': self._location(), 'exc': ex}) from ex
+        return result
+
+    def _arguments(self) -> dict[str, Any]:
+        from openkeel_heat.template import environment, text
+        params = self.properties[self.PARAMETERS]
+        env = environment.get_child_environment(self.stack.env, params)
+        return {
+            'parameters': params,
+            'template': text.parse(self.properties[self.TEMPLATE]),
+            'timeout_mins': self.properties[self.TIMEOUT],
+            'files': dict(self.stack.t.files),
+            'environment': env.user_env_as_dict(),
+        }
+
+    def handle_create(self) -> None:
+        body = {**self._arguments(), 'stack_name': self.physical_resource_name_or_FnGetRefId(),
+                'disable_rollback': True}
+        self.resource_id_set(self._call('POST', '/stacks', body)['stack']['id'])
+
+    def find_physical(self) -> str | None:
+        try:
+            return self._call('GET', '/stacks/%s' % self.physical_resource_name())['stack']['id']
+        except Exception as ex:
+            LOG.debug('No stack of %(name)s found: %(why)s', {'name': self, 'why': ex})
+            return None
+
+    def handle_delete(self) -> Any:
+        if self.resource_id is None:
+            return None
+        with self.client_plugin().ignore_not_found:
+            self._call('DELETE', self._stack_path())
+            return self.resource_id
+        return None
+
+    def _action(self, name: str) -> None:
+        self._call('POST', self._stack_path() + '/actions', {name: None})
+
+    def handle_resume(self) -> None:
+        if self.resource_id is None:
+            raise exception.Error(_('Cannot resume %s, resource not found') % self.name)
+        self._action('resume')
+
+    def handle_suspend(self) -> None:
+        if self.resource_id is None:
+            raise exception.Error(_('Cannot suspend %s, resource not found') % self.name)
+        self._action('suspend')
+
+    def handle_check(self) -> None:
+        self._action('check')
+
+    def handle_snapshot(self) -> str:
+        snapshot_id = self._call('POST', self._stack_path() + '/snapshots', {})['id']
+        self.data_set('snapshot_id', snapshot_id)
+        return snapshot_id
+
+    def handle_restore(self, defn: Any, restore_data: Mapping[str, Any]) -> Any:
+        """The definition that leads back to the stack as a snapshot has it."""
+        snapshot_id = restore_data['resource_data']['snapshot_id']
+        stored = self._call('GET', '%s/snapshots/%s' % (self._stack_path(), snapshot_id))['snapshot']['data']
+        props = {key: value for key, value in self.properties.items() if key in self.properties.data}
+        props[self.TEMPLATE] = jsonutils.dumps(stored['template'])
+        props[self.PARAMETERS] = (stored.get('environment') or {}).get('parameters', {})
+        return defn.freeze(properties=props)
+
+    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
+                      check_init_complete: bool = True) -> bool:
+        if self.state == (self.CHECK, self.FAILED):
+            raise UpdateReplace(self)  # type: ignore[arg-type]
+        # The resources in the stack decide what changes.
+        return True
+
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
+                                     before_props: Any) -> bool:
+        if self.CONTEXT not in changed_properties_set:
+            return False
+        after, before = after_props.get(self.CONTEXT) or {}, before_props.get(self.CONTEXT) or {}
+        return after.get(self.REGION_NAME) != before.get(self.REGION_NAME)
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> None:
+        if not self.resource_id:
+            return
+        self.properties = json_snippet.properties(self.properties_schema, self.context)
+        self._call('PUT', self._stack_path(),
+                   {**self._arguments(), 'disable_rollback': self.stack.disable_rollback})
+
+    # polls ------------------------------------------------------------
+    def _check_action_complete(self, action: str) -> bool:
+        found = self._show()
+        done, _sep, status = found['stack_status'].partition('_')
+        if done != action or status == self.IN_PROGRESS:
+            return False
+        if status == self.COMPLETE:
+            return True
+        error = exception.ResourceInError if status == self.FAILED else exception.ResourceUnknownStatus
+        raise error(resource_status=found['stack_status'], status_reason=found['stack_status_reason'])
+
+    def check_create_complete(self, *args: Any) -> bool:
+        return self._check_action_complete(self.CREATE)
+
+    def check_update_complete(self, *args: Any) -> bool:
+        return self._check_action_complete(self.UPDATE)
+
+    def check_delete_complete(self, deleting_resource_id: str | None = None) -> bool:
+        if deleting_resource_id is not None:
+            with self.client_plugin().ignore_not_found:
+                return self._check_action_complete(self.DELETE)
+        return True
+
+    def check_resume_complete(self, *args: Any) -> bool:
+        return self._check_action_complete(self.RESUME)
+
+    def check_suspend_complete(self, *args: Any) -> bool:
+        return self._check_action_complete(self.SUSPEND)
+
+    def check_snapshot_complete(self, *args: Any) -> bool:
+        return self._check_action_complete(self.SNAPSHOT)
+
+    def check_check_complete(self, *args: Any) -> bool:
+        return self._check_action_complete(self.CHECK)
+
+    # references -------------------------------------------------------
+    def _resolve_attribute(self, name: str) -> Any:
+        if self.resource_id is None:
+            return None
+        found = self._show()
+        if name == self.NAME_ATTR:
+            return found.get('stack_name') or self.physical_resource_name_or_FnGetRefId()
+        if name == self.OUTPUTS:
+            return {entry['output_key']: entry['output_value'] for entry in found.get('outputs') or ()}
+        return None
+
+    def get_reference_id(self) -> Any:
+        return self.resource_id
+
+
+def resource_mapping() -> dict[str, type[Resource]]:
+    return {'OS::Heat::Stack': RemoteStack}
