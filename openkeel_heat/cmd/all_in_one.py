@@ -47,11 +47,14 @@ def encryption_key(state_dir: str) -> str:
 
 def set_defaults(conf: cfg.ConfigOpts, state_dir: str) -> None:
     """Stand alone wherever the configuration does not say otherwise."""
+    import oslo_messaging
+
     from openkeel_heat.common import config
 
     os.makedirs(state_dir, exist_ok=True)
     conf.set_default("connection", "sqlite:///" + os.path.join(os.path.abspath(state_dir), "heat.sqlite"),
                      group="database")
+    oslo_messaging.TransportURL.parse(conf, "fake://")  # registers the option
     conf.set_default("transport_url", "fake://")
     conf.set_default("flavor", "noauth", group="paste_deploy")
     conf.set_default("auth_encryption_key", encryption_key(state_dir))

@@ -17,6 +17,7 @@ Every command calls :func:`select` as its first act::
 from __future__ import annotations
 
 import configparser
+import importlib
 import os
 import pathlib
 import sys
@@ -26,6 +27,7 @@ ENVIRONMENT = "OPENKEEL_HEAT_BACKEND"
 OPTION = "threading_backend"
 FLAG = "--threading-backend"
 BACKENDS = ("threading", "eventlet")
+EAGER = ("oslo_utils.eventletutils", "futurist", "oslo_messaging")
 DEFAULT_FILES = ("~/.heat/heat.conf", "~/heat.conf", "/etc/heat/heat.conf", "/usr/share/heat/heat-dist.conf")
 
 
@@ -86,6 +88,18 @@ def choose(argv: list[str], environment: dict[str, str] | os._Environ[str] = os.
     return value
 
 
+def _import_without_eventlet() -> None:
+    """Libraries that load eventlet wherever it is installed (10 MB for nothing) find it missing."""
+    if "eventlet" in sys.modules:
+        return
+    sys.modules["eventlet"] = None  # type: ignore[assignment]
+    try:
+        for name in EAGER:
+            importlib.import_module(name)
+    finally:
+        del sys.modules["eventlet"]
+
+
 def select(argv: list[str] | None = None) -> str:
     """Choose and install the backend of this process; return its name."""
     name = choose(sys.argv if argv is None else argv)
@@ -94,6 +108,8 @@ def select(argv: list[str] | None = None) -> str:
         import eventlet
 
         eventlet.monkey_patch()
+    else:
+        _import_without_eventlet()
     from oslo_service import backend
 
     backend.init_backend(backend.BackendType(name))
