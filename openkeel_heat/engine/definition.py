@@ -2,8 +2,8 @@
 """A template as one stack sees it: parameters given, conditions decided, references resolvable.
 
 :class:`StackDefinition` is the scope of template functions; only what arrived as NodeData is known of a resource, and
-nothing here reads the database. What is the same for every node of a traversal (parameters, conditions, which attributes
-are wanted of which resource) is made once by :class:`SharedDefinition`, which :mod:`openkeel_heat.engine.stack` keeps in a
+nothing here reads the database. What is the same for every node of a traversal (parameters, conditions, which
+attributes are wanted of which resource) is made once by :class:`SharedDefinition`, which stacks keep in a
 bounded cache; the cost of a node does not grow with the size of its stack.
 """
 from __future__ import annotations

@@ -2,7 +2,8 @@
 """A stack: its row, its compiled template and its parameters.
 
 :class:`Stack` is what plugins see as ``self.stack`` and what operations and the convergence engine work with. Making
-one from a row costs no SQL while its template is in the cache; resources, tags and the parent are read when somebody asks.
+one from a row costs no SQL while its template is in the cache; resources, tags and the parent are read when somebody
+asks.
 
     stack = Stack.load(context, stack_id)                   # one statement (two when the template is not cached)
     stack = Stack.from_row(context, row)                    # no statement

@@ -43,6 +43,7 @@ def load(template_id: int) -> Template:
 def compiled(raw: Any, files: Mapping[str, str] | None = None, environment: Any = None,
              template_id: int | None = None) -> Template:
     """A template made of its parts; ``environment`` as a mapping or an Environment."""
+    from openkeel_heat.resources.kit import registry  # noqa: F401 - environments fall back on its types
     from openkeel_heat.template import Template
     from openkeel_heat.template.environment import Environment
 

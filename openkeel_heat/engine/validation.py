@@ -38,11 +38,14 @@ def validate(stack: Stack, ignorable_errors: Collection[str] | None = None, temp
 
 def _order(stack: Stack) -> list[str]:
     """Names with what they require before them; raises when there is a cycle."""
-    if stack.strict_validate:
-        return list(stack.dependencies)
     from openkeel_heat.engine import edges
 
-    return list(edges.dependencies(stack, explicit_only=True))
+    graph = stack.dependencies if stack.strict_validate else edges.dependencies(stack, explicit_only=True)
+    try:
+        return list(graph)
+    except exceptions.CircularDependencyException:
+        list(graph.translate(stack.resources.__getitem__))  # raises the same with resources instead of names
+        raise
 
 
 def _validate_resource(resource: Any, ignorable_errors: Collection[str] | None, templates_only: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import pydoc
+import re
 from typing import Any
 
 from oslo_config import cfg
@@ -12,6 +14,8 @@ from openkeel_heat.common import exceptions, policy
 from openkeel_heat.common.i18n import _
 
 LOG = logging.getLogger(__name__)
+
+_DATE = re.compile(r"\.\d{4}-\d{2}-\d{2}$")
 
 
 def revision() -> str:
@@ -95,18 +99,49 @@ def generate_template(context: Any, type_name: str, template_type: str = "cfn") 
 # template formats ---------------------------------------------------------------------------------------------------
 def template_versions() -> list[dict[str, Any]]:
     """Every version with its aliases; dates come first."""
-    from openkeel_heat.template import versions
+    from openkeel_heat.template import template
 
-    return versions.list_versions()
+    classes = {f"{key}.{value}": found for (key, value), found in template.template_classes().items()}
+    versions: dict[Any, dict[str, Any]] = {}
+    for name in sorted(classes):
+        found = _place(classes[name])
+        if _DATE.search(name):
+            versions[name, found] = {"version": name, "type": "cfn" if _is_cfn(classes[name]) else "hot", "aliases": []}
+            continue
+        for (_version, place), entry in versions.items():
+            if place == found:
+                entry["aliases"].append(name)
+                break
+        else:
+            raise exceptions.InvalidTemplateVersions(version=name)
+    return list(versions.values())
+
+
+def _place(found: Any) -> str:
+    """``module:Class``, whether the class was imported or not."""
+    return found if isinstance(found, str) else f"{found.__module__}:{found.__qualname__}"
+
+
+def _is_cfn(found: Any) -> bool:
+    if isinstance(found, str):
+        return ".cfn." in found
+    return any(".cfn" in base.__module__ for base in found.__mro__)
 
 
 def template_functions(template_version: str, with_condition: bool = False) -> list[dict[str, Any]]:
-    from openkeel_heat.template import versions
+    """Functions of a version with what they say of themselves."""
+    from openkeel_heat.template import template
+    from openkeel_heat.template.functions.references import Removed
 
-    try:
-        return versions.list_functions(template_version, with_condition)
-    except KeyError:
-        raise exceptions.NotFound(_("Template with version %s not found") % template_version) from None
+    key, _dot, value = template_version.partition(".")
+    if (key, value) not in template.template_classes():
+        raise exceptions.NotFound(_("Template with version %s not found") % template_version)
+    cls = template.get_template_class({key: value})
+    functions = dict(cls.functions)
+    if with_condition:
+        functions.update(cls.condition_functions)
+    return [{"functions": name, "description": pydoc.splitdoc(pydoc.getdoc(function))[0]}
+            for name, function in functions.items() if function is not Removed]
 
 
 # services -----------------------------------------------------------------------------------------------------------

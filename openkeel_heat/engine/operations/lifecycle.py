@@ -2,7 +2,8 @@
 """What changes a whole stack: create, adopt, update, delete, abandon, suspend, resume, check, cancel.
 
 Each call returns when the new state is stored and its traversal has begun; the rest happens on the scheduler. What
-refuses a call raises before anything is written. A traversal that somebody else started in the meantime is looked at again.
+refuses a call raises before anything is written. Where somebody else started a traversal in the meantime, the stack is
+looked at again.
 """
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from openkeel_heat.engine.stack import Stack
 Files = Mapping[str, str]
 Params = Mapping[str, Any]
 
-_PARAMETERS = "parameters"
+_PARAMETERS, _REGISTRY = "parameters", "resource_registry"
 
 
 def parse_args(args: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -45,12 +45,31 @@ def fetch_files(context: Any, files: Files | None, container: str | None) -> dic
 def merge_environments(template: Any, files: Files, environment_files: list[str] | None,
                        params: Params | None) -> dict[str, Any]:
     """One environment of the environment files in their order and what was given by hand."""
-    from openkeel_heat.template import environment
+    given = _sections(params)
+    if not environment_files:
+        return given
+    from openkeel_heat.template import env_merge
+
+    merged: dict[str, Any] = {}
+    env_merge.merge_environments(environment_files, files, merged, template.all_param_schemata(files))
+    for section, content in given.items():
+        if isinstance(content, list):
+            merged[section] = [*merged.get(section, []), *content]
+        elif section == _REGISTRY:
+            merged[section] = env_merge.merge_map(merged.get(section), content, deep_merge=True)
+        else:
+            merged[section] = {**(merged.get(section) or {}), **(content or {})}
+    return merged
+
+
+def _sections(params: Params | None) -> dict[str, Any]:
+    """Flat parameters as an environment."""
+    from openkeel_heat.template import text
 
     params = dict(params or {})
-    if not environment_files:
-        return params
-    return environment.merge_files(environment_files, files, params, template.all_param_schemata(files))
+    if params and not any(section in params for section in text.ENVIRONMENT_SECTIONS):
+        return {_PARAMETERS: params}
+    return params
 
 
 def new_template(context: Any, template: Mapping[str, Any] | None, params: Params | None, files: Files | None,
