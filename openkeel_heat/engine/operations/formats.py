@@ -200,8 +200,8 @@ def snapshot(row: Any) -> dict[str, Any]:
 
 
 # parameters of a template -------------------------------------------------------------------------------------------
-_API_TYPES = {"String": "String", "Number": "Number", "CommaDelimitedList": "CommaDelimitedList", "Json": "Json",
-              "Boolean": "Boolean"}
+_API_TYPES = {"string": "String", "number": "Number", "comma_delimited_list": "CommaDelimitedList", "json": "Json",
+              "boolean": "Boolean"}
 
 
 def validate_parameter(param: Any) -> dict[str, Any]:
@@ -239,6 +239,7 @@ def parameter_constraints(constraints: Any) -> dict[str, Any]:
         for kind, fields in shown.items():
             if isinstance(constraint, kind):
                 info.update((key, value) for key, get in fields if (value := get(constraint)) is not None)
+                break
         if constraint.description:
             descriptions.append(constraint.description)
     if descriptions:
