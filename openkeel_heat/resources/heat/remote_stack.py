@@ -146,7 +146,7 @@ class RemoteStack(Resource):
         from keystoneauth1 import loading
         payload = self.stack.clients.client_plugin('barbican').get_secret_payload_by_ref(secret_ref=secret)
         credential = payload if isinstance(payload, Mapping) else jsonutils.loads(payload)
-        plugin = loading.get_plugin_loader(credential['auth_type']).load_from_options(**credential['auth'])
+        plugin: Any = loading.get_plugin_loader(credential['auth_type']).load_from_options(**credential['auth'])
         # Wrong credentials are to be noticed here.
         plugin.get_token(session)
         return plugin

@@ -48,7 +48,9 @@ class HeatWaitConditionHandle(base.BaseWaitConditionHandle):
             support_status=support.SupportStatus(version='6.0.0')),
     }
 
-    ATTRIBUTES = (TOKEN, ENDPOINT, CURL_CLI, SIGNAL) = ('token', 'endpoint', 'curl_cli', 'signal')
+    ATTRIBUTES = (  # type: ignore[assignment]
+        TOKEN, ENDPOINT, CURL_CLI, SIGNAL,
+    ) = ('token', 'endpoint', 'curl_cli', 'signal')
 
     attributes_schema = {
         TOKEN: attributes.Schema(

@@ -23,15 +23,15 @@ ALL_ATTRIBUTES = '*'
 class Schema(constr.Schema):
     """Description, type and cache mode of one attribute."""
 
-    KEYS = (DESCRIPTION, TYPE) = ('description', 'type')
+    KEYS = (DESCRIPTION, TYPE) = ('description', 'type')  # type: ignore[assignment]
 
     CACHE_MODES = (CACHE_LOCAL, CACHE_NONE) = ('cache_local', 'cache_none')
 
-    TYPES = (UNKNOWN, STRING, MAP, LIST, INTEGER, BOOLEAN) = (
+    TYPES = (UNKNOWN, STRING, MAP, LIST, INTEGER, BOOLEAN) = (  # type: ignore[assignment]
         None, 'String', 'Map', 'List', 'Integer', 'Boolean')
 
     def __init__(self, description: str | None = None,
-                 support_status: support.SupportStatus = support.SupportStatus(),
+                 support_status: support.SupportStatus = support.PLAIN,
                  cache_mode: str = CACHE_LOCAL,
                  type: str | None = UNKNOWN) -> None:
         super().__init__(type, description)

@@ -40,7 +40,7 @@ class Schema(constr.Schema):
     def __init__(self, data_type: str, description: str | None = None, default: Any = None,
                  schema: Any = None, required: bool = False, constraints: list[Any] | None = None,
                  implemented: bool = True, update_allowed: bool = False, immutable: bool = False,
-                 support_status: support.SupportStatus = support.SupportStatus(),
+                 support_status: support.SupportStatus = support.PLAIN,
                  allow_conversion: bool = False) -> None:
         super().__init__(data_type, description, default, schema, required, constraints, immutable=immutable)
         self.implemented = implemented
@@ -259,6 +259,7 @@ class Property:
     def get_value(self, value: Any, validate: bool = False, translation: trans.Translation | None = None) -> Any:
         """The value converted to the property's type (and checked against its constraints)."""
         kind = self.schema.type
+        converted: Any
         if kind == Schema.STRING:
             converted = self._get_string(value)
         elif kind == Schema.MAP:

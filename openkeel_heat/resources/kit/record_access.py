@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
@@ -12,6 +12,9 @@ from openkeel_heat.resources.kit import steps
 from openkeel_heat.resources.kit.attributes import Attributes
 from openkeel_heat.resources.kit.properties import Properties
 from openkeel_heat.resources.kit.record import ResourceRecord, ResourceStatus
+
+if TYPE_CHECKING:
+    from openkeel_heat.resources.kit.resource import Resource
 
 
 def _field(name: str, doc: str) -> Any:
@@ -135,7 +138,7 @@ class RecordAccess(ResourceStatus):
             raise ValueError(_('Invalid action %s') % action)
         if status not in self.STATUSES:
             raise ValueError(_('Invalid status %s') % status)
-        self.stack.store.apply(self, steps.transition(self, action, status, reason, lock))
+        self.stack.store.apply(self, steps.transition(cast('Resource', self), action, status, reason, lock))
 
     def _add_event(self, action: str, status: str, reason: str) -> None:
         self.stack.store.add_event(self, action, status, reason)

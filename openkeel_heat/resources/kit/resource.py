@@ -324,10 +324,10 @@ class Resource(Signals):
             raise unavailable
 
     @classmethod
-    def check_is_substituted(cls, new_res_type: type) -> bool:
+    def check_is_substituted(cls, new_res_type: Any) -> bool:
         """Whether a resource may become one of that class in place."""
         status = getattr(cls, 'support_status', None)
-        return bool(status) and status.is_substituted(new_res_type)
+        return status is not None and status.is_substituted(new_res_type)
 
     # validation -------------------------------------------------------
     def validate(self) -> Any:

@@ -84,10 +84,12 @@ def _resume_update(resource: Resource, after: Any, new_template_id: int | None,
                    new_requires: set[int] | None) -> Lifecycle:
     before = resource.frozen_definition()
     after_props, before_props = resource._prepare_update_props(after, before)
-    yield from lifecycle._recorded(
-        resource, 'UPDATE',
-        lambda: lifecycle._update_in_place(resource, after, before, after_props, before_props, new_template_id, new_requires),
-        expected=(UpdateReplace,), started=True)
+
+    def body() -> Lifecycle:
+        yield from lifecycle._update_in_place(resource, after, before, after_props, before_props, new_template_id,
+                                              new_requires)
+
+    yield from lifecycle._recorded(resource, 'UPDATE', body, expected=(UpdateReplace,), started=True)
     yield from lifecycle._break_if_required(resource, 'UPDATE', 'post-update')
 
 

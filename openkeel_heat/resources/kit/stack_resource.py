@@ -154,7 +154,7 @@ class StackResource(Resource):
     def nested_identifier(self) -> identifier.HeatIdentifier | None:
         if self.resource_id is None:
             return None
-        return identifier.HeatIdentifier(self.context.project_id, self.physical_resource_name(), self.resource_id)
+        return identifier.HeatIdentifier(self.context.project_id, self.physical_resource_name() or '', self.resource_id)
 
     def has_nested(self) -> bool:
         return self.resource_id is not None or self._nested is not None

@@ -92,7 +92,7 @@ def transition(resource: Resource, action: str, status: str, reason: str = 'stat
 
 def _columns(resource: Resource, with_metadata: bool = False) -> dict[str, Any]:
     record = resource.record
-    values = {
+    values: dict[str, Any] = {
         'action': record.action,
         'status': record.status,
         'status_reason': str(record.status_reason),

@@ -52,3 +52,7 @@ class SupportStatus:
 
 def is_valid_status(status: str) -> bool:
     return status in SUPPORT_STATUSES
+
+
+# What is supported without further words; nobody changes it.
+PLAIN = SupportStatus()
