@@ -108,9 +108,9 @@ def select(argv: list[str] | None = None) -> str:
         import eventlet
 
         eventlet.monkey_patch()
-    else:
-        _import_without_eventlet()
     from oslo_service import backend
 
     backend.init_backend(backend.BackendType(name))
+    if name != "eventlet":
+        _import_without_eventlet()
     return name

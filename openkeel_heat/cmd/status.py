@@ -20,7 +20,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
 
 def main() -> int:
-    return int(upgradecheck.main(cfg.CONF, project="heat", upgrade_command=Checks()))
+    return int(upgradecheck.main(cfg.CONF, project="heat", upgrade_command=Checks(), argv=sys.argv[1:]))
 
 
 if __name__ == "__main__":
