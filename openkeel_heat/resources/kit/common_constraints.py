@@ -45,17 +45,14 @@ def _address_problem(value: Any) -> str | None:
 def _subnet_problem(value: Any) -> str | None:
     import netaddr
     try:
+        if any(char.isspace() for char in value) or '/' not in value:
+            raise ValueError(value)
         net = netaddr.IPNetwork(value)
-        if '/' in value:
-            recommended = str(net.cidr)
-            if recommended != value:
-                return "'%(data)s' isn't a recognized IP subnet cidr, '%(cidr)s' is recommended" % {
-                    'data': value, 'cidr': recommended}
-            return None
+        if net.version == 4 and str(net) != value:
+            raise ValueError(value)
     except Exception:
         return "'%s' is not a valid IP subnet" % value
-    return "'%(data)s' isn't a recognized IP subnet cidr, '%(cidr)s' is recommended" % {
-        'data': value, 'cidr': str(net.cidr)}
+    return None
 
 
 class IPConstraint(BaseCustomConstraint):
