@@ -426,7 +426,14 @@ class Parameters(Mapping[str, Any]):
         """Names of immutable parameters, present before and after, whose value would change."""
         changed = []
         for name in set(new_parameters.non_pseudo_param_keys) & set(self.non_pseudo_param_keys):
-            new_value = input_params[name] if name in input_params else new_parameters[name]
-            if new_parameters.params[name].schema.immutable and self.params[name].value() != new_value:
+            new = new_parameters.params[name]
+            if not new.schema.immutable:
+                continue
+            try:
+                new_value = new.value()
+            except (ValueError, TypeError):
+                # not a value of its type; that is for validation to say
+                new_value = input_params.get(name)
+            if self.params[name].value() != new_value:
                 changed.append(name)
         return changed or None
