@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Any
 
@@ -12,6 +13,10 @@ from openkeel_heat.cmd import backend
 from openkeel_heat.common.i18n import _
 
 CONF = cfg.CONF
+
+
+#: Alembic tells of each of its plug-ins at level INFO.
+logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)
 
 
 def db_version() -> None:
