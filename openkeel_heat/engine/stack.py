@@ -131,14 +131,14 @@ class Stack(Mapping[str, Any]):
         """The stack of a record of ``db.stacks`` (a mapping of the columns; ``current_deps`` may be missing)."""
         stack = cls(
             context, row["name"], None, stack_id=row["id"], action=row["action"],
-            status=row["status"], status_reason=row["status_reason"], timeout_mins=row["timeout"],
-            disable_rollback=row["disable_rollback"], parent_resource=row["parent_resource_name"],
-            owner_id=row["owner_id"], stack_user_project_id=row["stack_user_project_id"],
-            created_time=row["created_at"], updated_time=row["updated_at"],
-            deleted_time=row["deleted_at"], user_creds_id=row["user_creds_id"], tenant_id=row["tenant"],
-            username=row["username"], nested_depth=row["nested_depth"] or 0,
-            convergence=bool(row["convergence"]), current_traversal=row["current_traversal"],
-            prev_raw_template_id=row["prev_raw_template_id"], current_deps=row.get("current_deps"),
+            status=row["status"], status_reason=row.get("status_reason"), timeout_mins=row["timeout"],
+            disable_rollback=row["disable_rollback"], parent_resource=row.get("parent_resource_name"),
+            owner_id=row.get("owner_id"), stack_user_project_id=row.get("stack_user_project_id"),
+            created_time=row.get("created_at"), updated_time=row.get("updated_at"),
+            deleted_time=row.get("deleted_at"), user_creds_id=row.get("user_creds_id"), tenant_id=row["tenant"],
+            username=row["username"], nested_depth=row.get("nested_depth") or 0,
+            convergence=bool(row.get("convergence", True)), current_traversal=row["current_traversal"],
+            prev_raw_template_id=row.get("prev_raw_template_id"), current_deps=row.get("current_deps"),
             cache_data=inputs, use_stored_context=use_stored_context)
         if load_template:
             shared = stack._shared_for(row["raw_template_id"])
@@ -181,7 +181,7 @@ class Stack(Mapping[str, Any]):
     @property
     def t(self) -> Any:
         """The compiled template, None when it was not loaded."""
-        return None if self._defn is None else self._defn.template
+        return None if self._defn is None else self._defn.t
 
     @property
     def env(self) -> Any:

@@ -17,7 +17,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.common import clock, exceptions
 from openkeel_heat.common.i18n import _
-from openkeel_heat.db import announced
+from openkeel_heat.db import announced, stacks
 from openkeel_heat.engine import credentials, events, templates
 from openkeel_heat.engine.convergence.interfaces import StartRequest
 from openkeel_heat.engine.operations import lookup, prepare
@@ -88,6 +88,11 @@ def _start_creation(runtime: Runtime, stack: Stack) -> str | None:
 
 def _store_failed(stack: Stack, reason: str) -> None:
     """Keep a stack that could not be started: FAILED, with the reason."""
+    row = stacks.get(stack.id)
+    if row is not None:  # it failed after the start was written
+        stack.current_traversal = row.current_traversal
+        stack.state_set(stack.action, stack.FAILED, reason)
+        return
     stack.status, stack.status_reason = stack.FAILED, reason
     stack.current_traversal = ""
     stack.created_time = clock.utcnow()
