@@ -112,11 +112,11 @@ def merge_parameters(old: dict[str, Any], new: Mapping[str, Any], param_schemata
     for key, value in new.items():
         if key in param_schemata and value is not None:
             strategy = available_strategies[key]
-            if strategy == OVERWRITE:
-                merged[key] = value
-            else:
+            if strategy in (MERGE, DEEP_MERGE):
                 merged[key] = _merge_values(key, merged.get(key), value, param_schemata[key],
                                             strategy == DEEP_MERGE)
+            else:
+                merged[key] = value
     return merged
 
 
