@@ -37,8 +37,21 @@ class _VersionInfo:
 version_info = _VersionInfo()
 
 
-def simple_parse(text: str, tmpl_url: str | None = None) -> Any:
-    from openkeel_heat.template import text as templates
+class LifecyclePlugin:
+    """Base of ``heat.lifecycle_plugins``: called around each operation on a stack, in the order of ``get_ordinal``."""
 
-    parse = getattr(templates, "simple_parse", templates.parse)
-    return parse(text)
+    def do_pre_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
+        """Before the operation; an error stops it."""
+
+    def do_post_op(
+        self,
+        cnxt: Any,
+        stack: Any,
+        current_stack: Any = None,
+        action: str | None = None,
+        is_stack_failure: bool = False,
+    ) -> None:
+        """After the operation, or after a ``do_pre_op`` failed."""
+
+    def get_ordinal(self) -> int:
+        return 100

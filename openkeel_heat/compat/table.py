@@ -18,10 +18,12 @@ OURS = "openkeel_heat"
 class Entry:
     target: str | None = None
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Other names are below this one, so it has to be a package, whatever the target is.
+    is_package: bool = False
 
     @property
     def is_alias(self) -> bool:
-        return self.target is not None and not self.names
+        return self.target is not None and not self.names and not self.is_package
 
 
 def gather(rest: str | None = None, **names: str) -> Entry:
@@ -68,7 +70,7 @@ MODULES: dict[str, str | Entry] = {
     ),
     "heat.common.cache": gather("clients.cache", list_opts="common.config:list_cache_opts"),
     "heat.common.crypt": gather("db.crypt", list_opts="common.config:list_crypt_opts"),
-    "heat.common.template_format": gather("template.text", simple_parse="compat.shims:simple_parse"),
+    "heat.common.template_format": "template.text",
     "heat.common.serializers": "api.cfn.serializer",
     "heat.common.auth_password": gather(filter_factory="api.middleware.auth_password:filter_factory"),
     "heat.common.auth_url": gather(filter_factory="api.middleware.auth_url:filter_factory"),
@@ -109,16 +111,15 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.parameter_groups": "template.parameter_groups",
     "heat.engine.dependencies": "template.graph",
     "heat.engine.template": "template.template",
-    "heat.engine.template_files": "template.files",
-    "heat.engine.function": "template.functions.api",
+    "heat.engine.function": "compat.function",
     "heat.engine.conditions": "template.conditions",
-    "heat.engine.output": "template.outputs",
+    "heat.engine.output": "template.output",
     "heat.engine.node_data": "template.node_data",
     "heat.engine.rsrc_defn": "template.definition",
-    "heat.engine.hot.functions": gather("template.functions", list_opts="common.config:list_functions_opts"),
+    "heat.engine.hot.functions": gather("template.hot.functions", list_opts="common.config:list_functions_opts"),
     "heat.engine.hot.parameters": "template.hot.parameters",
     "heat.engine.hot.template": "template.hot.template",
-    "heat.engine.cfn.functions": "template.functions",
+    "heat.engine.cfn.functions": "template.cfn.functions",
     "heat.engine.cfn.parameters": "template.cfn.parameters",
     "heat.engine.cfn.template": "template.cfn.template",
     # --- the plug-in kit
@@ -128,14 +129,13 @@ MODULES: dict[str, str | Entry] = {
         UpdateInProgress="common.exceptions:UpdateInProgress",
     ),
     "heat.engine.properties": "resources.kit.properties",
-    "heat.engine.properties_group": "resources.kit.properties_group",
     "heat.engine.attributes": "resources.kit.attributes",
     "heat.engine.constraints": "resources.kit.constraints",
     "heat.engine.constraint.common_constraints": "resources.kit.common_constraints",
     "heat.engine.support": "resources.kit.support",
     "heat.engine.translation": "resources.kit.translation",
-    "heat.engine.scheduler": "resources.kit.scheduler",
-    "heat.engine.lifecycle_plugin": "resources.kit.lifecycle_plugin",
+    "heat.engine.scheduler": "compat.scheduler",
+    "heat.engine.lifecycle_plugin": gather(LifecyclePlugin="compat.shims:LifecyclePlugin"),
     "heat.engine.resources": gather("resources", list_opts="common.config:list_resources_opts"),
     "heat.engine.resources.stack_resource": "resources.kit.stack_resource",
     "heat.engine.resources.stack_user": "resources.kit.stack_user",
@@ -155,14 +155,12 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.clients.client_plugin": "clients.plugin",
     "heat.engine.clients.default_client_plugin": "clients.plugin",
     "heat.engine.clients.microversion_mixin": "clients.microversions",
-    "heat.engine.clients.progress": "clients.progress",
     "heat.engine.clients.os": "clients.constants",
     "heat.engine.clients.os.heat_plugin": "clients.heat",
     "heat.engine.clients.os.keystone": "clients.keystone",
     "heat.engine.clients.os.keystone.heat_keystoneclient": gather(
         "clients.keystone_backend", list_opts="common.config:list_keystone_backend_opts"
     ),
-    "heat.engine.clients.os.keystone.keystone_constraints": "clients.keystone_constraints",
 }
 
 #: Whole families: concrete resource types and clients live in modules of the same name below ours.
@@ -174,11 +172,12 @@ PREFIXES = {
 
 
 def _packages() -> set[str]:
-    found: set[str] = set()
+    """Every name that has others below it."""
+    found = set(PREFIXES)
     for name in [*MODULES, *PREFIXES]:
         parts = name.split(".")
         found.update(".".join(parts[:length]) for length in range(1, len(parts)))
-    return found - set(MODULES)
+    return found
 
 
 PACKAGES = _packages()
@@ -190,9 +189,9 @@ def find(name: str) -> Entry | None:
     if isinstance(row, Entry):
         return row
     if row is not None:
-        return Entry(f"{OURS}.{row}")
-    if name in PACKAGES or name in PREFIXES:
-        return Entry()
+        return Entry(f"{OURS}.{row}", is_package=name in PACKAGES)
+    if name in PACKAGES:
+        return Entry(is_package=True)
     for prefix, ours in PREFIXES.items():
         if name.startswith(f"{prefix}."):
             target = f"{OURS}.{ours}.{name[len(prefix) + 1 :]}"
