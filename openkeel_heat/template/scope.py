@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common.i18n import _
 from openkeel_heat.template.attributes import SHOW_ATTR
 from openkeel_heat.template.definition import BoundDefinition
 from openkeel_heat.template.graph import Dependencies
@@ -224,6 +225,8 @@ class StackDefinition:
         definitions = self.resource_definitions()
         graph = Dependencies()
         for name, definition in definitions.items():
+            if '/' in name:
+                raise exception.StackValidationFailed(message=_('Resource name may not contain "/"'))
             for required in definition.required_resource_names():
                 if required in definitions:
                     if required not in weak:
