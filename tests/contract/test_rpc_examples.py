@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorded RPC calls of whole stack life cycles, played to our endpoints: replies, errors, notifications, rows."""
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from oslo_config import cfg
+
+from tests.contract import rpc_replay as replay
+
+#: Where we answer better than the recording: (section, index of the call) -> check of (reply, error).
+BETTER: dict[tuple[str, int], Any] = {
+    # an HTTP exception object through RPC -> 400
+    ("template_calls", 2): lambda reply, error: type(error).__name__ == "InvalidTemplate"
+    or "No Template provided." in str(error),
+    ("template_calls", 3): lambda reply, error: type(error).__name__ == "Invalid" and "12345" in str(error),
+    # KeyError of discovery -> the template
+    ("template_calls", 7): lambda reply, error: error is None and "Resources" in reply,
+    ("template_calls", 8): lambda reply, error: error is None and "resources" in reply,
+}
+
+#: Calls after which a traversal goes on while the next call is made.
+_NO_WAIT_BEFORE = {"stack_cancel_update"}
+
+
+class Player:
+    """The endpoints, the names learnt so far, and the notifications that went out."""
+
+    def __init__(self, service: Any, notifications: list[Any]) -> None:
+        self.service = service
+        self.names = replay.Names()
+        self.notifications = notifications
+
+    def context(self, admin: bool = False) -> Any:
+        from openkeel_heat.common.context import RequestContext
+
+        return RequestContext(
+            username="test_user", user_name="test_user", password="password", user_id="test_user_id",
+            project_id="test_tenant_id", project_name="test_tenant", is_admin=admin, roles=["member"],
+            auth_url="http://keystone.example.test:5000/v3", auth_token="abcd1234")
+
+    def settle(self) -> None:
+        from openkeel_heat.db import stacks
+
+        def idle() -> bool:
+            return not any(row.status == "IN_PROGRESS" for row in stacks.list_stacks(show_nested=True))
+
+        replay.poll(idle, 30)
+
+    def play(self, section: str, index: int, call: dict[str, Any]) -> None:
+        method = call["method"]
+        if section != "hooks" and method not in _NO_WAIT_BEFORE:
+            self.settle()
+        better = BETTER.get((section, index))
+        mismatch: list[AssertionError] = []
+
+        def fits() -> bool:
+            mismatch.clear()
+            known = dict(self.names.known)
+            arguments = replay.bound(method, self.names.actual(call["args"]), self.names.actual(call["kwargs"]))
+            context = self.context(admin=call["label"] == "admin")
+            reply, error = replay.error_of(lambda: getattr(self.service, method)(context, **arguments))
+            try:
+                if better is not None:
+                    assert better(reply, error), f"{section}[{index}] {method}: {reply!r} {error!r}"
+                else:
+                    self._compare(f"{section}[{index}] {method} ({call['label']})", call, reply, error)
+                return True
+            except AssertionError as wrong:
+                self.names.known = known
+                mismatch.append(wrong)
+                return False
+
+        again = section == "hooks" or call.get("exception") is None and method.startswith(
+            ("show", "list", "describe", "get"))
+        replay.poll(fits, 3 if again else 0)
+        if mismatch:
+            raise mismatch[0]
+
+    def _compare(self, place: str, call: dict[str, Any], reply: Any, error: BaseException | None) -> None:
+        expected = call.get("exception")
+        if expected is None:
+            if error is not None:
+                raise AssertionError(f"{place}: {error!r}") from error
+            reply = json.loads(json.dumps(reply, default=str))
+            self.names.match(call["reply"], reply, place)
+            return
+        assert error is not None, f"{place}: {expected} expected, not {reply!r}"
+        assert (type(error).__name__, type(error).__module__) == (expected["class"], expected["module"]), (
+            f"{place}: {error!r} {expected}")
+        self.names.match(expected["message"], str(error), place)
+
+
+class _Bus:
+    """Notes notifications."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def before_send(self, message: Any) -> None:
+        if message.kind == "notify":
+            self.sent.append({"event_type": message.method, "body": message.arguments})
+
+    def after_send(self, message: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def player(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
+    from openkeel_heat.cmd import all_in_one, backend, process
+    from openkeel_heat.db import migrate, session
+    from openkeel_heat.rpc import messaging
+
+    backend.select([])
+    folder = tmp_path_factory.mktemp("rpc")
+    cfg.CONF.reset()
+    conf = process.config.setup([], "heat-engine")
+    all_in_one.set_defaults(conf, str(folder))
+    from oslo_messaging.notify import notifier
+
+    conf.register_opts(notifier._notifier_opts, group="oslo_messaging_notifications")
+    conf.set_override("driver", ["noop", "log"], group="oslo_messaging_notifications")
+    for name, value in (("host", "enginehost"), ("deferred_auth_method", "password"), ("enable_stack_abandon", True),
+                        ("enable_stack_adopt", True), ("reauthentication_auth_method", "")):
+        conf.set_override(name, value)
+    messaging.setup(conf)
+    session.configure(conf)
+    migrate.sync()
+    from openkeel_heat.engine.server import Engine
+    from openkeel_heat.engine.service import EngineService
+
+    bus = _Bus()
+    messaging.watchers.append(bus)
+    engine = Engine(conf)
+    engine.start()
+    try:
+        yield Player(EngineService(engine), bus.sent)
+    finally:
+        engine.stop()
+        engine.wait()
+        messaging.watchers.remove(bus)
+        session.dispose()
+        messaging.cleanup()
+        for name in ("host", "deferred_auth_method", "enable_stack_abandon", "enable_stack_adopt",
+                     "reauthentication_auth_method"):
+            conf.clear_override(name)
+        conf.clear_override("driver", group="oslo_messaging_notifications")
+
+
+@pytest.mark.parametrize("section", replay.ORDER)
+def test_section(player: Player, section: str) -> None:
+    """Calls in the order of the recording; later sections go on with the stack of the first."""
+    recorded = replay.EXAMPLES["sections"][section]
+    before = len(player.notifications)
+    wrong = []
+    for index, call in enumerate(recorded["calls"]):
+        try:
+            player.play(section, index, call)
+        except AssertionError as mismatch:
+            wrong.append(str(mismatch))
+    player.settle()
+    sent = Counter(one["event_type"] for one in player.notifications[before:])
+    expected = Counter(one["event_type"] for one in recorded["notifications"])
+    if sent != expected:
+        wrong.append(f"notifications: {sorted((expected - sent).items())} missing, {sorted((sent - expected).items())}")
+    print(f"{section}: {len(recorded['calls'])} calls, {sum(expected.values())} notifications")
+    assert not wrong, f"{len(wrong)} of {len(recorded['calls'])}:\n" + "\n".join(text[:1500] for text in wrong)
+
+
+def test_every_method_of_the_contract() -> None:
+    """Names, arguments and defaults of our endpoints are those of the contract."""
+    import inspect
+
+    from openkeel_heat.engine.service import EngineService
+
+    contract = json.loads((replay.DATA / "rpc.json").read_text())["topics"]["engine"]
+    assert EngineService.RPC_API_VERSION == contract["server_version"]
+    assert set(EngineService.methods()) == set(contract["server_methods"])
+    for name, method in contract["server_methods"].items():
+        ours = list(inspect.signature(getattr(EngineService, name)).parameters.values())[2:]
+        assert [parameter.name for parameter in ours] == [argument["name"] for argument in method["arguments"]], name
+        for parameter, argument in zip(ours, method["arguments"], strict=True):
+            if argument["required"]:
+                assert parameter.default is inspect.Parameter.empty, (name, parameter)
+            else:
+                assert parameter.default == argument["default"], (name, parameter)
+    print(f"{len(contract['server_methods'])} methods")
