@@ -14,18 +14,20 @@ The name of the method travels with every ciphertext. Keys default to ``[DEFAULT
 from __future__ import annotations
 
 import base64
+import importlib
 import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cryptography import fernet
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from oslo_config import cfg
 
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db.types import dumps, loads
+
+if TYPE_CHECKING:  # a process that has no secret to read or write does not load the library
+    from cryptography.fernet import Fernet
 
 METHOD = "cryptography_decrypt_v1"
 KEY_LENGTH = 32
@@ -44,8 +46,10 @@ def get_valid_encryption_key(encryption_key: str | None, fix_length: bool = Fals
 
 
 @lru_cache(16)
-def _fernet(key: str) -> fernet.Fernet:
-    return fernet.Fernet(base64.b64encode(key.encode()))
+def _fernet(key: str) -> Fernet:
+    from cryptography.fernet import Fernet
+
+    return Fernet(base64.b64encode(key.encode()))
 
 
 def encrypt(value: str | bytes | None, encryption_key: str | None = None) -> tuple[str | None, str | None]:
@@ -69,27 +73,29 @@ def decrypt(method: str | None, data: str | bytes | None, encryption_key: str | 
 
 
 def cryptography_decrypt_v1(value: str | bytes, encryption_key: str | None = None) -> bytes:
+    from cryptography.fernet import InvalidToken
+
     token = value.encode() if isinstance(value, str) else value
     try:
         return _fernet(get_valid_encryption_key(encryption_key, fix_length=True)).decrypt(token)
-    except fernet.InvalidToken:
+    except InvalidToken:
         raise exceptions.InvalidEncryptionKey() from None
 
 
-def _cfb(iv: bytes) -> Any:
-    try:  # where later releases of cryptography keep it
-        from cryptography.hazmat.decrepit.ciphers import modes as decrepit
+def _aes(key: str | None, mode: str, iv: bytes) -> Any:
+    """The AES cipher of a key as it is, in mode CBC or CFB."""
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-        return decrepit.CFB(iv)
-    except (ImportError, AttributeError):
-        return modes.CFB(iv)
+    where: Any = modes
+    if not hasattr(modes, mode):  # later releases of cryptography keep the old ones elsewhere
+        where = importlib.import_module("cryptography.hazmat.decrepit.ciphers.modes")
+    return Cipher(algorithms.AES(get_valid_encryption_key(key).encode()), getattr(where, mode)(iv))
 
 
 def oslo_decrypt_v1(value: str | bytes, encryption_key: str | None = None) -> bytes:
     message = base64.b64decode(value)
-    key = get_valid_encryption_key(encryption_key).encode()
-    decryptor = Cipher(algorithms.AES(key), modes.CBC(message[:_BLOCK])).decryptor()
-    padded = decryptor.update(message[_BLOCK:]) + decryptor.finalize()
+    decryptor = _aes(encryption_key, "CBC", message[:_BLOCK]).decryptor()
+    padded: bytes = decryptor.update(message[_BLOCK:]) + decryptor.finalize()
     # the text, N zero bytes (0 to 15), then a byte of value N
     if not padded or padded[-1] >= _BLOCK or any(padded[-1 - padded[-1] : -1]):
         raise ValueError("Invalid padding bytes.")
@@ -98,9 +104,9 @@ def oslo_decrypt_v1(value: str | bytes, encryption_key: str | None = None) -> by
 
 def heat_decrypt(value: str | bytes, encryption_key: str | None = None) -> bytes:
     message = base64.b64decode(value)
-    key = get_valid_encryption_key(encryption_key).encode()
-    decryptor = Cipher(algorithms.AES(key), _cfb(message[:_BLOCK])).decryptor()
-    return decryptor.update(message[_BLOCK:]) + decryptor.finalize()
+    decryptor = _aes(encryption_key, "CFB", message[:_BLOCK]).decryptor()
+    plain: bytes = decryptor.update(message[_BLOCK:]) + decryptor.finalize()
+    return plain
 
 
 _METHODS: dict[str, Callable[[str | bytes, str | None], bytes]] = {
@@ -112,15 +118,14 @@ _METHODS: dict[str, Callable[[str | bytes, str | None], bytes]] = {
 
 def encrypt_legacy(method: str, value: str, encryption_key: str | None = None, iv: bytes | None = None) -> str:
     """A ciphertext in one of the two read-only forms, as old releases wrote it (for migrations' tests)."""
-    key = get_valid_encryption_key(encryption_key).encode()
     iv = os.urandom(_BLOCK) if iv is None else iv
     plain = value.encode()
     if method == "heat_decrypt":
-        encryptor = Cipher(algorithms.AES(key), _cfb(iv)).encryptor()
+        encryptor = _aes(encryption_key, "CFB", iv).encryptor()
     elif method == "oslo_decrypt_v1":
         zeros = _BLOCK - 1 - len(plain) % _BLOCK
         plain += bytes(zeros) + bytes([zeros])
-        encryptor = Cipher(algorithms.AES(key), modes.CBC(iv)).encryptor()
+        encryptor = _aes(encryption_key, "CBC", iv).encryptor()
     else:
         raise ValueError(method)
     return base64.b64encode(iv + encryptor.update(plain) + encryptor.finalize()).decode()

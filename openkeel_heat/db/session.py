@@ -154,7 +154,10 @@ class _Database:
                 manager = enginefacade.transaction_context()
                 arguments = {o.dest: getattr(conf.database, o.dest) for o in options.database_opts}
                 arguments.update(self.overrides)
-                manager.configure(**{k: v for k, v in arguments.items() if k in _FACADE_OPTIONS})
+                manager.configure(
+                    thread_checkin=False,  # a yield after each operation, which native threads do without
+                    **{k: v for k, v in arguments.items() if k in _FACADE_OPTIONS},
+                )
                 engine = manager.writer.get_engine()
                 _prepare(engine, arguments)
                 self.manager = manager
