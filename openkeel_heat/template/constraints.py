@@ -11,7 +11,7 @@ import json
 import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from oslo_log import log as logging
 from oslo_utils import strutils
@@ -25,6 +25,7 @@ LOG = logging.getLogger(__name__)
 class Schema(Mapping[str, Any]):
     """Base of the schemata of properties and parameters."""
 
+    KEYS: tuple[str, ...]
     KEYS = (
         TYPE, DESCRIPTION, DEFAULT, SCHEMA, REQUIRED, CONSTRAINTS, IMMUTABLE,
     ) = (
@@ -38,6 +39,7 @@ class Schema(Mapping[str, Any]):
         'INTEGER', 'STRING', 'NUMBER', 'BOOLEAN', 'MAP', 'LIST',
     )
 
+    TYPES: tuple[Any, ...]
     TYPES = (
         INTEGER, STRING, NUMBER, BOOLEAN, MAP, LIST, ANY,
     ) = (
@@ -242,7 +244,7 @@ class Range(Constraint):
 
     (MIN, MAX) = ('min', 'max')
 
-    valid_types = (Schema.INTEGER_TYPE, Schema.NUMBER_TYPE)
+    valid_types: tuple[str, ...] = (Schema.INTEGER_TYPE, Schema.NUMBER_TYPE)
 
     def __init__(self, min: Any = None, max: Any = None, description: str | None = None) -> None:
         super().__init__(description)
@@ -311,7 +313,7 @@ class Modulo(Constraint):
 
     (STEP, OFFSET) = ('step', 'offset')
 
-    valid_types = (Schema.INTEGER_TYPE, Schema.NUMBER_TYPE)
+    valid_types: tuple[str, ...] = (Schema.INTEGER_TYPE, Schema.NUMBER_TYPE)
 
     def __init__(self, step: Any = None, offset: Any = None, description: str | None = None) -> None:
         super().__init__(description)

@@ -129,8 +129,6 @@ class BoundDefinition:
 
     DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = ('Delete', 'Retain', 'Snapshot')
 
-    Diff = Diff
-
     def __init__(self, name: str | None, resource_type: str, properties: Any = None, metadata: Any = None,
                  depends: Any = None, deletion_policy: Any = None, update_policy: Any = None,
                  description: str | None = None, external_id: Any = None, condition: Any = None) -> None:

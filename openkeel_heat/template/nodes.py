@@ -480,9 +480,7 @@ def validate(snippet: Any, path: Any = None, scope: Any = None) -> None:
     where: list[Any] = [] if path is None else [path] if isinstance(path, str) else list(path)
     if isinstance(snippet, Node):
         snippet.validate(scope, where)
-    elif isinstance(snippet, (BoundMap, BoundList)):
-        snippet.node.validate(snippet.scope, where)
-    elif isinstance(snippet, BoundFunction):
+    elif isinstance(snippet, (BoundFunction, BoundMap, BoundList)):
         snippet.node.validate(snippet.scope, where)
     elif isinstance(snippet, Mapping):
         for key, value in snippet.items():

@@ -29,6 +29,7 @@ PARAMETER_KEYS = (
 class Schema(constr.Schema):
     """Schema of a parameter in the form of CFN templates."""
 
+    KEYS: tuple[str, ...]
     KEYS = (
         TYPE, DESCRIPTION, DEFAULT, SCHEMA, CONSTRAINTS, HIDDEN, LABEL, IMMUTABLE, TAGS,
     ) = (
@@ -37,6 +38,7 @@ class Schema(constr.Schema):
 
     PARAMETER_KEYS: ClassVar[tuple[str, ...]] = PARAMETER_KEYS
 
+    TYPES: tuple[Any, ...]
     TYPES = (
         STRING, NUMBER, LIST, MAP, BOOLEAN,
     ) = (

@@ -68,11 +68,11 @@ class ResourceProxy:
     def state(self) -> tuple[Any, Any]:
         return self.action, self.status
 
-    def FnGetRefId(self) -> Any:  # noqa: N802 - name known to plugins
+    def FnGetRefId(self) -> Any:
         """What get_resource gives: the name, as long as nothing else is known."""
         return self.name if self._resource_data is None else self._resource_data.reference_id()
 
-    def FnGetAtt(self, attr: Any, *path: Any) -> Any:  # noqa: N802 - name known to plugins
+    def FnGetAtt(self, attr: Any, *path: Any) -> Any:
         """What get_attr gives."""
         key = (attr, *path) if path else attr
         try:
@@ -80,7 +80,7 @@ class ResourceProxy:
         except KeyError:
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key) from None
 
-    def FnGetAtts(self) -> dict[str, Any]:  # noqa: N802 - name known to plugins
+    def FnGetAtts(self) -> dict[str, Any]:
         """What get_attr gives without an attribute."""
         return {name: value for name, value in self._data().attributes().items() if name != SHOW_ATTR}
 

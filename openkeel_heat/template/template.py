@@ -235,6 +235,9 @@ class Template(Mapping[str, Any]):
 
     # sections
 
+    def __getitem__(self, section: str) -> Any:
+        raise NotImplementedError
+
     def __iter__(self) -> Iterator[str]:
         return (section for section in self.SECTIONS if section not in self.SECTIONS_NO_DIRECT_ACCESS)
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from openkeel_heat.common import identifier
-from openkeel_heat.template import Template, nodes
+from openkeel_heat.template import Template, environment, nodes
 from openkeel_heat.template.definition import BoundDefinition
 from openkeel_heat.template.node_data import NodeData
 from openkeel_heat.template.scope import StackDefinition
@@ -33,6 +33,11 @@ AS_RUN: dict[str, Any] = {
     **{'%s/19' % name: {name: {'template': 'a1', 'params': {1: 'x'}}}
        for name in ('str_replace', 'str_replace_strict', 'str_replace_vstrict')},
 }
+
+
+@pytest.fixture(autouse=True)
+def no_global_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, '_global', None)
 
 
 class Facade:

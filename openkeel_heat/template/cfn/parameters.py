@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from openkeel_heat.common.i18n import _
-from openkeel_heat.template import constraints as constr
-from openkeel_heat.template import parameters
+from openkeel_heat.template import constraints as constr, parameters
 
 _REGIONS = ('us-east-1', 'us-west-1', 'us-west-2', 'sa-east-1', 'eu-west-1', 'ap-southeast-1', 'ap-northeast-1')
 

@@ -15,6 +15,7 @@ from openkeel_heat.template.common import CommonTemplate
 class CfnTemplateBase(CommonTemplate):
     """What both forms share."""
 
+    SECTIONS: ClassVar[tuple[str, ...]]
     SECTIONS = (
         VERSION, ALTERNATE_VERSION, DESCRIPTION, MAPPINGS, PARAMETERS, RESOURCES, OUTPUTS,
     ) = (
@@ -22,10 +23,12 @@ class CfnTemplateBase(CommonTemplate):
         'Outputs',
     )
 
+    OUTPUT_KEYS: tuple[str, ...]
     OUTPUT_KEYS = (OUTPUT_DESCRIPTION, OUTPUT_VALUE) = ('Description', 'Value')
 
     SECTIONS_NO_DIRECT_ACCESS = frozenset((PARAMETERS, VERSION, ALTERNATE_VERSION))
 
+    RESOURCE_KEYS: tuple[str, ...]
     RESOURCE_KEYS = (
         RES_TYPE, RES_PROPERTIES, RES_METADATA, RES_DEPENDS_ON, RES_DELETION_POLICY, RES_UPDATE_POLICY,
         RES_DESCRIPTION,

@@ -99,7 +99,7 @@ class GetResource(_ResourceReference):
         return self._resource(scope).FnGetRefId()
 
 
-def Ref(fn_name: str, args: Any, context: CompileContext) -> FunctionNode:  # noqa: N802 - a name of the language
+def Ref(fn_name: str, args: Any, context: CompileContext) -> FunctionNode:
     """``Ref: name``: a resource if there is one of that name, else a parameter."""
     kind = GetResource if context.is_resource(args) else ParamRef
     return kind(fn_name, args, context)
@@ -175,7 +175,7 @@ class GetAtt(GetAttThenSelect):
     def _attr_path(self, scope: Any) -> Any:
         path = resolve(self._path_components, scope)
         attr = resolve(self._attribute, scope)
-        return tuple([attr, *path]) if path else attr
+        return (attr, *path) if path else attr
 
 
 class GetAttAllAttributes(GetAtt):

@@ -90,7 +90,7 @@ class _Worker:
             except BaseException:
                 self._stop()
                 raise
-        kind, value = pickle.loads(answer)  # noqa: S301 - our own process wrote it
+        kind, value = pickle.loads(answer)
         if kind == 'value':
             return value
         module, name, args, text = value

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
-from openkeel_heat.template import constraints as constr
-from openkeel_heat.template import parameters
+from openkeel_heat.template import constraints as constr, parameters
 
 PARAM_CONSTRAINTS = (
     DESCRIPTION, LENGTH, RANGE, MODULO, ALLOWED_VALUES, ALLOWED_PATTERN, CUSTOM_CONSTRAINT,
@@ -24,19 +23,21 @@ MODULO_KEYS = (STEP, OFFSET) = ('step', 'offset')
 class HOTParamSchema(parameters.Schema):
     """Schema of a HOT parameter."""
 
+    KEYS: tuple[str, ...]
     KEYS = (
         TYPE, DESCRIPTION, DEFAULT, SCHEMA, CONSTRAINTS, HIDDEN, LABEL, IMMUTABLE,
     ) = (
         'type', 'description', 'default', 'schema', 'constraints', 'hidden', 'label', 'immutable',
     )
 
+    TYPES: tuple[Any, ...]
     TYPES = (
         STRING, NUMBER, LIST, MAP, BOOLEAN,
     ) = (
         'string', 'number', 'comma_delimited_list', 'json', 'boolean',
     )
 
-    PARAMETER_KEYS = KEYS
+    PARAMETER_KEYS: ClassVar[tuple[str, ...]] = KEYS
 
     @classmethod
     def _constraint_from_def(cls, definition: Mapping[str, Any]) -> constr.Constraint:

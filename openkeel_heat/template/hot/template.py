@@ -11,13 +11,13 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.template import nodes
 from openkeel_heat.template.common import CommonTemplate
 from openkeel_heat.template.functions.references import Removed
-from openkeel_heat.template.hot import functions as tables
-from openkeel_heat.template.hot import parameters
+from openkeel_heat.template.hot import functions as tables, parameters
 
 
 class HOTemplate20130523(CommonTemplate):
     """The first version."""
 
+    SECTIONS: ClassVar[tuple[str, ...]]
     SECTIONS = (
         VERSION, DESCRIPTION, PARAMETER_GROUPS, PARAMETERS, RESOURCES, OUTPUTS, MAPPINGS,
     ) = (
@@ -25,6 +25,7 @@ class HOTemplate20130523(CommonTemplate):
         '__undefined__',
     )
 
+    OUTPUT_KEYS: tuple[str, ...]
     OUTPUT_KEYS = (OUTPUT_DESCRIPTION, OUTPUT_VALUE) = ('description', 'value')
 
     SECTIONS_NO_DIRECT_ACCESS = frozenset((PARAMETERS, VERSION))
@@ -35,6 +36,7 @@ class HOTemplate20130523(CommonTemplate):
         'Mappings': MAPPINGS, 'Resources': RESOURCES, 'Outputs': OUTPUTS, 'Conditions': 'conditions',
     }
 
+    RESOURCE_KEYS: tuple[str, ...]
     RESOURCE_KEYS = (
         RES_TYPE, RES_PROPERTIES, RES_METADATA, RES_DEPENDS_ON, RES_DELETION_POLICY, RES_UPDATE_POLICY,
         RES_DESCRIPTION,
