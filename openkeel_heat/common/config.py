@@ -221,12 +221,13 @@ def get_client_option(client: str, option: str, fallback: bool = True, conf: cfg
     Without *fallback* only the first is asked, and it has to exist.
     """
     conf = cfg.CONF if conf is None else conf
-    try:
-        value = conf[f"clients_{client}"][option]
-    except cfg.NoSuchGroupError:
-        if not fallback:
-            raise
+    name = f"clients_{client}"
+    if name in conf:
+        value = conf[name][option]
+    elif fallback:
         value = None
+    else:
+        raise cfg.NoSuchGroupError(name)
     return conf.clients[option] if value is None and fallback else value
 
 

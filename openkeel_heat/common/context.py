@@ -188,12 +188,16 @@ class RequestContext(oslo_context.RequestContext):
     def trusts_auth_plugin(self) -> plugin.BaseAuthPlugin:
         with self._lock:
             if not self._trusts_auth_plugin:
-                from keystoneauth1 import loading
+                from keystoneauth1 import exceptions as keystone_errors, loading
 
                 keystone_options.register_trustee(cfg.CONF)
-                self._trusts_auth_plugin = loading.load_auth_from_conf_options(
-                    cfg.CONF, keystone_options.TRUSTEE, trust_id=self.trust_id
-                )
+                try:
+                    self._trusts_auth_plugin = loading.load_auth_from_conf_options(
+                        cfg.CONF, keystone_options.TRUSTEE, trust_id=self.trust_id
+                    )
+                except keystone_errors.MissingRequiredOptions as error:
+                    LOG.error("The [%s] section is incomplete: %s", keystone_options.TRUSTEE, error)
+                    raise exceptions.AuthorizationFailure() from None
             if not self._trusts_auth_plugin:
                 LOG.error("The [%s] section has no credentials", keystone_options.TRUSTEE)
                 raise exceptions.AuthorizationFailure()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from concurrent import futures
 from typing import Any, Protocol
 
 import oslo_messaging
@@ -144,7 +145,7 @@ def get_server(
     """A server, not started, that answers with *endpoints* (one or a list); it refuses methods with a leading ``_``."""
     if not isinstance(endpoints, (list, tuple)):
         endpoints = [endpoints]
-    return oslo_messaging.get_rpc_server(
+    server = oslo_messaging.get_rpc_server(
         transport(),
         target,
         list(endpoints),
@@ -152,6 +153,10 @@ def get_server(
         serializer=RequestContextSerializer(),
         access_policy=dispatcher.DefaultRPCAccessPolicy,
     )
+    if executor == "threading" and hasattr(server, "_executor_cls"):
+        # The threads of the usual pool wake up each second for nothing, and take that long to end.
+        server._executor_cls = futures.ThreadPoolExecutor
+    return server
 
 
 get_rpc_server = get_server

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a context makes when it is asked for, and stored contexts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from oslo_config import cfg
+
+from openkeel_heat.common import config, context as contexts, exceptions, policy
+from openkeel_heat.common.context import RequestContext, StoredContext
+
+
+@pytest.fixture(autouse=True)
+def _options(option: Callable[..., None]) -> None:
+    policy.reset()
+
+
+class Plugin:
+    calls = 0
+
+    def __init__(self, access: Any = None) -> None:
+        self.access = access
+
+    def get_access(self, session: Any) -> Any:
+        Plugin.calls += 1
+        return self.access
+
+
+class Access:
+    role_names = ["member"]
+    user_domain_id = "ud"
+    project_domain_id = "pd"
+
+
+def test_clients_are_made_once_by_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[RequestContext] = []
+
+    def factory(context: RequestContext) -> object:
+        made.append(context)
+        return object()
+
+    monkeypatch.setattr(contexts, "clients_factory", factory)
+    context = RequestContext(overwrite=False)
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(context.clients)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert len(set(map(id, found))) == 1
+
+
+def test_stored_context_asks_keystone_once() -> None:
+    Plugin.calls = 0
+    context = StoredContext(auth_plugin=Plugin(Access()), user_id="u", overwrite=False, is_admin=False)
+    assert Plugin.calls == 0
+    assert context.roles == ["member"]
+    assert context.user_domain_id == "ud"
+    assert context.project_domain_id == "pd"
+    assert Plugin.calls == 1
+
+
+def test_stored_context_without_a_keystone_asks_nobody(option: Callable[..., None]) -> None:
+    option("keystone_backend", config.LOCAL_KEYSTONE)
+    context = StoredContext(user_id="u", overwrite=False, is_admin=False)
+    assert not context.roles
+    assert context.to_dict()["user"] == "u"
+
+
+def test_no_credentials_is_an_authorization_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(exceptions.AuthorizationFailure):
+        _ = RequestContext(auth_url="http://k/v3", overwrite=False).auth_plugin
+
+
+def test_kinds_of_credentials() -> None:
+    password = RequestContext(username="u", password="p", auth_url="http://k/v2.0", project_id="x", overwrite=False)
+    assert type(password.auth_plugin).__name__ == "Password"
+    assert password.keystone_v3_endpoint == "http://k/v3"
+    token = RequestContext(auth_token="t", auth_url="http://k/v3", overwrite=False)
+    assert token.auth_plugin.get_token(None) == "t"
+    info = {"token": {"user": {"id": "u", "name": "n", "domain": {"id": "d", "name": "dn"}}, "methods": ["token"]}}
+    known = RequestContext(auth_token="t", auth_url="http://k/v3", auth_token_info=info, overwrite=False)
+    assert known.auth_plugin.get_user_id(None) == "u"
+    known.reload_auth_plugin()
+    assert known.auth_plugin.get_user_id(None) == "u"
+
+
+def test_trust_plugin_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    from keystoneauth1 import exceptions as errors, loading
+
+    asked: list[tuple[str, str]] = []
+    plugin = Plugin()
+
+    def load(conf: cfg.ConfigOpts, group: str, trust_id: str) -> Any:
+        asked.append((group, trust_id))
+        return plugin if trust_id == "tr" else None
+
+    monkeypatch.setattr(loading, "load_auth_from_conf_options", load)
+    context = RequestContext(trust_id="tr", auth_url="http://k/v3", overwrite=False)
+    assert context.auth_plugin is plugin
+    assert context.auth_plugin is plugin
+    assert asked == [("trustee", "tr")]
+    with pytest.raises(exceptions.AuthorizationFailure):
+        _ = RequestContext(trust_id="none", overwrite=False).auth_plugin
+
+    def incomplete(*args: Any, **kwargs: Any) -> None:
+        raise errors.MissingRequiredOptions([])
+
+    monkeypatch.setattr(loading, "load_auth_from_conf_options", incomplete)
+    with pytest.raises(exceptions.AuthorizationFailure):
+        _ = RequestContext(trust_id="x", overwrite=False).auth_plugin
+
+
+def test_cache_belongs_to_the_context() -> None:
+    class Thing:
+        pass
+
+    context = RequestContext(overwrite=False)
+    assert context.cache(Thing) is context.cache(Thing)
+    assert context.cache(Thing) is not RequestContext(overwrite=False).cache(Thing)
