@@ -45,7 +45,7 @@ def name() -> str:
     return "cli-" + secrets.token_hex(4)
 
 
-def test_command_line_life(openstack: Shell, name: str, tmp_path: pathlib.Path) -> None:
+def test_command_line_life(openstack: Shell, name: str) -> None:
     output = openstack("stack", "create", "--wait", "--poll", "1", "-t", str(EXAMPLE), "--parameter", "members=2",
                        "--tags", "one,two", name)
     assert f"{name}]: CREATE_COMPLETE" in output or "CREATE_COMPLETE" in output
@@ -70,12 +70,23 @@ def test_command_line_life(openstack: Shell, name: str, tmp_path: pathlib.Path) 
     openstack("stack", "check", "--wait", name)
     openstack("stack", "suspend", "--wait", name)
     openstack("stack", "resume", "--wait", name)
-
-    data = tmp_path / "abandoned.json"
-    openstack("stack", "abandon", "--output-file", str(data), name)
-    openstack("stack", "adopt", "--wait", "--adopt-file", str(data), name)
     openstack("stack", "delete", "--yes", "--wait", name)
     assert name not in openstack("stack", "list")
+
+
+def test_command_line_abandon_and_adopt(name: str, tmp_path: pathlib.Path) -> None:
+    service = AllInOne(tmp_path, {"DEFAULT": {"enable_stack_adopt": True, "enable_stack_abandon": True}}).start()
+    try:
+        openstack = Shell(f"{service.url}/v1/demo")
+        openstack("stack", "create", "--wait", "-t", str(EXAMPLE), name)
+        secret = openstack.json("stack", "output", "show", name, "secret")["output_value"]
+        data = tmp_path / "abandoned.json"
+        openstack("stack", "abandon", "--output-file", str(data), name)
+        openstack("stack", "adopt", "--wait", "--adopt-file", str(data), name)
+        assert openstack.json("stack", "output", "show", name, "secret")["output_value"] == secret
+        openstack("stack", "delete", "--yes", "--wait", name)
+    finally:
+        service.stop()
 
 
 def test_command_line_files_and_environment(openstack: Shell, name: str, tmp_path: pathlib.Path) -> None:

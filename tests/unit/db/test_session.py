@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from oslo_config import cfg
 from oslo_db import exception as db_exc
 
-from openkeel_heat.db import models, session, sql, templates
+from openkeel_heat.db import migrate, models, session, sql, templates
 from openkeel_heat.db.session import Abandon, Connection, StatementCounter, Watcher, operation, query, watching
 
 table = models.raw_template_files
@@ -216,3 +216,97 @@ def test_insert_many_keeps_the_order(db: str) -> None:
         keys = insert(200)
     assert [templates.get_files(key) for key in keys] == list(range(200))
     assert counter.statements <= 2, counter.statements
+
+
+def test_a_real_deadlock_is_resolved(db: str) -> None:
+    """Two operations take two rows in opposite order; both finish, each has done its work once."""
+    first, second = add(0), add(0)
+    meet = threading.Barrier(2)
+    tries = []
+
+    @operation
+    def both(c: Connection, one: int, other: int) -> None:
+        tries.append(one)
+        count(c, one)
+        if len(tries) <= 2 and db != "sqlite":  # SQLite lets only one in
+            meet.wait(10)
+        count(c, other)
+
+    def count(c: Connection, key: int) -> None:
+        value = sql.select(c, table, ("files",), id=key, lock=True).scalar()
+        sql.update(c, table, {"files": value + 1}, id=key)
+
+    threads = [threading.Thread(target=both, args=keys) for keys in ((first, second), (second, first))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert [templates.get_files(key) for key in (first, second)] == [2, 2]
+    assert len(tries) == (2 if db == "sqlite" else 3)
+
+
+def test_update_that_changes_nothing_has_matched(db: str) -> None:
+    key = add(1)
+
+    @operation
+    def again(c: Connection) -> int:
+        return sql.update(c, models.raw_template_files, {"files": 1, "updated_at": None}, id=key)
+
+    assert again() == again() == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "narrow", "wide"),
+    [
+        ("plain", "plain", "plain"),
+        ("nul\0", "nul\ufffd", "nul\ufffd"),
+        ("key 🔑 日", "key \ufffd 日", "key 🔑 日"),
+        ("x" * 300, "x" * 300, "x" * 300),
+    ],
+)
+def test_reasons_always_fit(db: str, reason: str, narrow: str, wide: str) -> None:
+    from openkeel_heat.db import events, snapshots, stacks
+    from tests.unit.db.rows import make_stack
+
+    key = make_stack(status_reason=reason)
+    is_narrow = db == "mariadb" and "utf8mb4" not in str(session.get_engine().url)
+    expected = narrow if is_narrow else wide
+    assert stacks.get(key).status_reason == expected
+    snapshot = snapshots.insert({"stack_id": key, "tenant": "t"})
+    snapshots.update(snapshot, {"status_reason": reason})
+    assert snapshots.get(snapshot).status_reason == expected[:255]
+    events.insert({"stack_id": key, "resource_status_reason": reason})
+    assert events.list_by_stacks(key)[0].resource_status_reason == expected[:255]
+
+
+@pytest.mark.services
+def test_reasons_in_a_narrow_database() -> None:
+    from openkeel_heat.db import stacks
+    from tests.fixtures import stores
+    from tests.unit.db.rows import make_stack
+
+    if not stores.have_mariadb():
+        pytest.skip("no MariaDB server on this machine")
+    with stores.mariadb_database("narrow") as (name, url):
+        stores.mariadb(f"ALTER DATABASE `{name}` CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci")
+        session.configure(connection=url.partition("?")[0])
+        migrate.sync()
+        key = make_stack(status_reason="key 🔑 日")
+        assert stacks.get(key).status_reason == "key \ufffd 日"
+        session.dispose()
+
+
+def test_long_lists_are_cut_up(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "CHUNK", 7)
+
+    @operation
+    def insert(c: Connection) -> list[int]:
+        return sql.insert_many(c, table, [{"files": number} for number in range(20)], ids=True)
+
+    @operation
+    def remove(c: Connection, keys: list[int]) -> tuple[int, int]:
+        seen = sql.referenced(c, table.c.id, [*keys, 10**6])
+        return len(seen), sql.delete(c, table, id=keys)
+
+    assert remove(insert()[:18]) == (18, 18)
+    assert total() == 2
