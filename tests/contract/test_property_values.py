@@ -7,6 +7,7 @@ import pathlib
 from typing import Any
 
 import pytest
+
 from openkeel_heat.resources.kit import attributes, constraints, properties
 from openkeel_heat.resources.kit.resource import Resource
 

@@ -7,6 +7,7 @@ import pathlib
 from typing import Any
 
 import pytest
+
 from openkeel_heat.resources.kit import constraints, registry, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.signal_responder import SignalResponder

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from openkeel_heat.common import config
 from oslo_config import cfg
+
+from openkeel_heat.common import config
 
 
 @pytest.fixture(autouse=True, scope='session')

@@ -7,8 +7,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from openkeel_heat.common import exceptions as exception
-from openkeel_heat.common import identifier
+from openkeel_heat.common import exceptions as exception, identifier
 from openkeel_heat.resources.kit import lifecycle
 from openkeel_heat.resources.kit.nested import NestedStatus
 from openkeel_heat.resources.kit.resource import Resource

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from oslo_config import cfg
+
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.resources.kit import lifecycle
 from openkeel_heat.resources.kit.lifecycle import HookPause, Lock, Note, Pause
