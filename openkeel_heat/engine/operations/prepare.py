@@ -213,7 +213,6 @@ def stack_under(context: Any, current: Stack, template: Any, **keywords: Any) ->
                   stack_user_project_id=current.stack_user_project_id, user_creds_id=current.user_creds_id,
                   nested_depth=current.nested_depth, current_traversal=current.current_traversal,
                   prev_raw_template_id=current.prev_raw_template_id, parent_resource=current.parent_resource_name,
-                  tenant_id=current.tenant_id, strict_validate=current.strict_validate,
-                  created_time=current.created_time, updated_time=current.updated_time, **keywords)
+                  tenant_id=current.tenant_id, strict_validate=current.strict_validate, **keywords)
     stack.use_identity(current.identifier())
     return stack

@@ -102,7 +102,7 @@ def validate_template(context: Any, template: Mapping[str, Any] | None, params: 
                       ignorable_errors: Collection[str] | None = None) -> dict[str, Any]:
     """Parameters, groups and environment of a template; or ``{'Error': why}`` when it is not valid."""
     if template is None:
-        raise exceptions.InvalidTemplate(_("No Template provided."))
+        raise exceptions.StackValidationFailed(message=_("No Template provided."))
     if ignorable_errors:
         unknown = set(ignorable_errors) - set(exceptions.ERROR_CODE_MAP)
         if unknown:
