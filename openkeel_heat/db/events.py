@@ -24,7 +24,6 @@ from openkeel_heat.db.sql import Record
 _event = models.event
 _stored = models.resource_properties_data
 _COLUMNS = tuple(column for column in _event.c if column.name != "resource_properties")
-_REASON_LENGTH = 255
 
 SORT_KEYS = {"event_time": "created_at", "resource_type": "resource_type"}
 
@@ -37,7 +36,7 @@ FILTER_KEYS = {
 
 def _prepared(values: Mapping[str, Any]) -> dict[str, Any]:
     reason = values.get("resource_status_reason")
-    return {**values, "resource_status_reason": str(reason)[:_REASON_LENGTH] if reason else ""}
+    return {**values, "resource_status_reason": str(reason) if reason else ""}
 
 
 @operation
@@ -189,7 +188,6 @@ def delete_unreferenced_properties(c: Connection, ids: set[Any]) -> None:
     ids = {i for i in ids if i is not None}
     resource = models.resource.c
     for column in (_event.c.rsrc_prop_data_id, resource.rsrc_prop_data_id, resource.attr_data_id):
-        if ids:
-            ids -= set(c.execute(sa.select(column).where(column.in_(ids)).distinct()).scalars())
+        ids -= sql.referenced(c, column, ids)
     if ids:
         sql.delete(c, _stored, id=ids)

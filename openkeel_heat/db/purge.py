@@ -111,7 +111,7 @@ def purge_stacks(c: Connection, stack_ids: Sequence[str]) -> None:
     templates.delete_unreferenced.within(c, used)
     creds = {row.user_creds_id for row in stacks if row.user_creds_id is not None}
     if creds:
-        creds -= set(sql.select(c, models.stack, ("user_creds_id",), user_creds_id=creds).scalars())
+        creds -= sql.referenced(c, models.stack.c.user_creds_id, creds)
     if creds:
         sql.delete(c, models.user_creds, id=creds)
 

@@ -71,8 +71,8 @@ def _opened(rows: Iterable[Record]) -> list[Record]:
 
 def _with_data(c: Connection, rows: list[Record]) -> list[Record]:
     by_resource: dict[int, dict[str, Any]] = {}
-    if rows:
-        for item in sql.many(sql.select(c, _data, order="id", resource_id=[row["id"] for row in rows])):
+    for part in sql.chunks(row["id"] for row in rows):
+        for item in sql.many(sql.select(c, _data, order="id", resource_id=part)):
             by_resource.setdefault(item["resource_id"], {})[item["key"]] = _clear(item)
     for row in rows:
         row["data"] = by_resource.get(row["id"], {})
@@ -249,7 +249,9 @@ def delete_many(c: Connection, resource_ids: Sequence[int]) -> None:
 def _delete(c: Connection, ids: Sequence[int]) -> None:
     if not ids:
         return
-    attrs = [i for i in sql.select(c, _resource, ("attr_data_id",), id=list(ids)).scalars() if i is not None]
+    attrs: list[int] = []
+    for part in sql.chunks(ids):
+        attrs += (i for i in sql.select(c, _resource, ("attr_data_id",), id=part).scalars() if i is not None)
     if c.dialect.name == "sqlite":  # elsewhere the foreign key does it
         sql.delete(c, _data, resource_id=list(ids))
     sql.delete(c, _resource, id=list(ids))

@@ -40,6 +40,8 @@ from oslo_log import log as logging
 from sqlalchemy import pool as sa_pool
 from sqlalchemy.engine import Connection, Engine, Row
 
+from openkeel_heat.db.sql import NARROW
+
 __all__ = [
     "Abandon",
     "Connection",
@@ -195,7 +197,9 @@ def _prepare(engine: Engine, arguments: dict[str, Any]) -> None:
                 _dispatch=pool.dispatch,
             )
         sa.event.listen(engine, "connect", _sqlite_connect)
-        sa.event.listen(engine, "begin", _sqlite_begin, insert=True)
+        for listener in list(engine.dispatch.begin):
+            sa.event.remove(engine, "begin", listener)  # oslo.db's BEGIN would come first and read before it writes
+        sa.event.listen(engine, "begin", _sqlite_begin)
     else:
         pool._pre_ping = False
         pool._reset_on_return = sa_pool.base.reset_none  # type: ignore[attr-defined]
@@ -212,17 +216,17 @@ def _sqlite_connect(connection: Any, record: Any) -> None:
 
 
 def _sqlite_begin(connection: Connection) -> None:
-    if connection.get_execution_options().get(_WRITE) and "in_transaction" not in connection.info:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-        connection.info["in_transaction"] = True  # oslo.db's own listener then leaves BEGIN out
+    writing = connection.get_execution_options().get(_WRITE)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
 def _mysql_connect(connection: Any, record: Any) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT @@log_bin, @@binlog_format")
-        log_bin, binlog_format = cursor.fetchone()
+        cursor.execute("SELECT @@log_bin, @@binlog_format, @@character_set_client, @@character_set_database")
+        log_bin, binlog_format, *character_sets = cursor.fetchone()
         if not (int(log_bin) and str(binlog_format).upper() == "STATEMENT"):  # which excludes READ COMMITTED
             cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    record.info[NARROW] = any(name != "utf8mb4" for name in character_sets)
 
 
 def _on_statement(
@@ -288,7 +292,7 @@ class Operation(Generic[P, R]):
         while True:
             try:
                 return self._once(args, kwargs)
-            except db_exc.DBError as exc:
+            except (db_exc.DBError, sa.exc.OperationalError) as exc:
                 delay = _retry_delay(exc, attempt)
                 if delay is None:
                     raise
@@ -323,7 +327,7 @@ class Operation(Generic[P, R]):
         return engine
 
 
-def _retry_delay(exc: db_exc.DBError, attempt: int) -> float | None:
+def _retry_delay(exc: Exception, attempt: int) -> float | None:
     """Seconds to wait before the operation runs again, None when the error is final."""
     conf = _database.conf.database
     if attempt >= conf.db_max_retries >= 0:

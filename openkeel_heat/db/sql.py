@@ -20,6 +20,12 @@ from openkeel_heat.common.i18n import _
 #: Bytes of a TEXT column in MySQL and MariaDB.
 MYSQL_TEXT_BYTES = 65535
 
+#: Key in a connection's `info`: its character set, or that of its database, ends at U+FFFF (set by ``session``).
+NARROW = "openkeel_narrow"
+
+#: How many values go into one IN.
+CHUNK = 5000
+
 
 class Record(dict[str, Any]):
     """A row (and what was joined to it) as a dict whose keys can be read and set as attributes."""
@@ -129,7 +135,7 @@ def _update(table: sa.Table, columns: tuple[str, ...], shape: tuple[tuple[str, s
 
 def update(c: Connection, table: sa.Table, values: Mapping[str, Any], **where: Any) -> int:
     """Write `values` to the rows that match; returns how many matched (whether or not they changed)."""
-    values = fitted(c, values)
+    values = fitted(c, table, values)
     if any(isinstance(value, ClauseElement) for value in values.values()):
         statement = sa.update(table).where(*_conditions(table, _shape(where))).values(dict(values))
         return c.execute(statement, _parameters(where)).rowcount
@@ -144,8 +150,25 @@ def _delete(table: sa.Table, shape: tuple[tuple[str, str], ...]) -> sa.Delete:
 
 
 def delete(c: Connection, table: sa.Table, **where: Any) -> int:
-    """Delete the rows that match; returns how many."""
+    """Delete the rows that match; returns how many. One list may be of any length."""
+    for key, value in where.items():
+        if isinstance(value, (list, tuple, set, frozenset)) and len(value) > CHUNK:
+            return sum(delete(c, table, **{**where, key: part}) for part in chunks(value))
     return c.execute(_delete(table, _shape(where)), _parameters(where)).rowcount
+
+
+def chunks(values: Iterable[Any]) -> Iterable[list[Any]]:
+    """The values in lists that fit into one IN."""
+    whole = list(values)
+    return (whole[start : start + CHUNK] for start in range(0, len(whole), CHUNK))
+
+
+def referenced(c: Connection, column: sa.Column[Any], values: Iterable[Any]) -> set[Any]:
+    """Which of the values a column has in some row."""
+    found: set[Any] = set()
+    for part in chunks(values):
+        found.update(select(c, column.table, (column.name,), **{column.name: part}).scalars())  # type: ignore[arg-type]
+    return found
 
 
 @lru_cache(64)
@@ -160,7 +183,7 @@ def _insert_returning(table: sa.Table, ordered: bool) -> Any:
 
 def insert(c: Connection, table: sa.Table, values: Mapping[str, Any]) -> Any:
     """Insert one row; returns its primary key (a scalar where the key is one column)."""
-    key = c.execute(_insert(table), fitted(c, values)).inserted_primary_key
+    key = c.execute(_insert(table), fitted(c, table, values)).inserted_primary_key
     return None if key is None else key[0] if len(key) == 1 else tuple(key)
 
 
@@ -169,7 +192,9 @@ def insert_many(c: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]
     if not rows:
         return []
     names = dict.fromkeys(name for row in rows for name in row)
-    full = [fitted(c, {name: row[name] if name in row else _default(table, name) for name in names}) for row in rows]
+    full = [
+        fitted(c, table, {name: row[name] if name in row else _default(table, name) for name in names}) for row in rows
+    ]
     if not ids:
         c.execute(_insert(table), full)
         return []
@@ -188,17 +213,30 @@ def _default(table: sa.Table, name: str) -> Any:
     return argument(None) if default.is_callable else argument
 
 
-def fitted(c: Connection, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`values` with `status_reason` cut to what a MySQL TEXT column holds."""
-    reason = values.get("status_reason")
-    if (
-        isinstance(reason, str)
-        and len(reason) > MYSQL_TEXT_BYTES // 4
-        and c.dialect.name in ("mysql", "mariadb")
-        and len(encoded := reason.encode()) > MYSQL_TEXT_BYTES
-    ):
-        return {**values, "status_reason": encoded[:MYSQL_TEXT_BYTES].decode(errors="ignore")}
+def fitted(c: Connection, table: sa.Table, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`values` with reasons that the column can hold: what a cloud answers must not keep a state from being written."""
+    for name in ("status_reason", "resource_status_reason"):
+        reason = values.get(name)
+        if isinstance(reason, str) and reason:
+            fitting = _fitting(c, table.c[name], reason)
+            if fitting is not reason:
+                values = {**values, name: fitting}
     return values
+
+
+def _fitting(c: Connection, column: sa.Column[Any], text: str) -> str:
+    length = getattr(column.type, "length", None)
+    if length is not None and len(text) > length:
+        text = text[:length]
+    if "\0" in text:  # PostgreSQL has none
+        text = text.replace("\0", "\ufffd")
+    if c.dialect.name not in ("mysql", "mariadb"):
+        return text
+    if not text.isascii() and max(text) > "\uffff" and c.info.get(NARROW):
+        text = "".join("\ufffd" if letter > "\uffff" else letter for letter in text)
+    if length is None and len(text) > MYSQL_TEXT_BYTES // 4 and len(encoded := text.encode()) > MYSQL_TEXT_BYTES:
+        text = encoded[:MYSQL_TEXT_BYTES].decode(errors="ignore")
+    return text
 
 
 def filters(table: sa.Table, wanted: Mapping[str, Any] | None, names: Mapping[str, str]) -> list[ColumnElement[bool]]:

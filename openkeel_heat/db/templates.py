@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import sqlalchemy as sa
-
 from openkeel_heat.db import models, sql
 from openkeel_heat.db.session import Connection, operation, query
 from openkeel_heat.db.sql import Record
@@ -64,7 +62,7 @@ def delete_unreferenced(c: Connection, template_ids: Iterable[int | None]) -> li
     stack, resource = models.stack.c, models.resource.c
     used: set[int] = set()
     for column in (stack.raw_template_id, stack.prev_raw_template_id, resource.current_template_id):
-        used.update(c.execute(sa.select(column).where(column.in_(ids)).distinct()).scalars())
+        used |= sql.referenced(c, column, ids)
     unused = [i for i in ids if i not in used]
     _delete(c, unused)
     return unused
@@ -73,9 +71,10 @@ def delete_unreferenced(c: Connection, template_ids: Iterable[int | None]) -> li
 def _delete(c: Connection, ids: list[int]) -> None:
     if not ids:
         return
-    files = {i for i in sql.select(c, _template, ("files_id",), id=ids).scalars() if i is not None}
+    files: set[int] = set()
+    for part in sql.chunks(ids):
+        files.update(i for i in sql.select(c, _template, ("files_id",), id=part).scalars() if i is not None)
     sql.delete(c, _template, id=ids)
-    if files:
-        files -= set(sql.select(c, _template, ("files_id",), files_id=files).scalars())
+    files -= sql.referenced(c, _template.c.files_id, files)
     if files:
         sql.delete(c, _files, id=files)
