@@ -15,11 +15,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -218,33 +219,45 @@ def serve(conf: cfg.ConfigOpts, group: str, make_app: Callable[[], WSGIApp]) -> 
     return _Prefork(conf, group, make_app, sock, workers).run()
 
 
-def _work(conf: cfg.ConfigOpts, group: str, make_app: Callable[[], WSGIApp], sock: socket.socket) -> int:
-    """Serve in this process until told to stop."""
-    stopping = threading.Event()
-    reloading = threading.Event()
-    wake = threading.Event()
-
-    def on_stop(signum: int, frame: Any) -> None:
-        stopping.set()
-        wake.set()
-
-    def on_reload(signum: int, frame: Any) -> None:
-        reloading.set()
-        wake.set()
-
-    signal.signal(signal.SIGTERM, on_stop)
-    signal.signal(signal.SIGINT, on_stop)
-    signal.signal(signal.SIGHUP, on_reload)
+def _work(
+    conf: cfg.ConfigOpts,
+    group: str,
+    make_app: Callable[[], WSGIApp],
+    sock: socket.socket,
+    parent: int | None = None,
+) -> int:
+    """Serve in this process until told to stop, or until the pipe `parent` closes because the parent is gone."""
+    told = _signals_to_pipe(_STOP_OR_RELOAD)
     server = server_from_conf(make_app(), conf, group, sock).start()
-    while not stopping.is_set():
-        wake.wait()
-        wake.clear()
-        if reloading.is_set():
-            reloading.clear()
-            reload_config(conf)
+    sources = [told] if parent is None else [told, parent]
+    while True:
+        ready = select.select(sources, [], [])[0]
+        if told not in ready or os.read(told, 1) == b"s":
+            break
+        reload_config(conf)
     server.stop(_drain_seconds(conf))
     LOG.info("Stopped")
     return 0
+
+
+_STOP_OR_RELOAD = {signal.SIGTERM: b"s", signal.SIGINT: b"s", signal.SIGHUP: b"r"}
+
+
+def _signals_to_pipe(words: dict[signal.Signals, bytes]) -> int:
+    """Turn signals into bytes of a pipe; returns its reading end.
+
+    A handler does nothing but write: anything with a lock could meet itself in the thread that it interrupts.
+    """
+    told, tell = os.pipe()
+    os.set_blocking(tell, False)
+
+    def on_signal(signum: int, frame: Any) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.write(tell, words[signal.Signals(signum)])
+
+    for signum in words:
+        signal.signal(signum, on_signal)
+    return told
 
 
 def reload_config(conf: cfg.ConfigOpts) -> None:
@@ -277,37 +290,32 @@ class _Prefork:
         self.sock = sock
         self.workers = workers
         self.children: dict[int, float] = {}
-        self.stopping = False
+        # Only the parent keeps the writing end: its death, however it comes, ends the workers.
+        self.alive, self.life = os.pipe()
 
     def run(self) -> int:
-        signal.signal(signal.SIGTERM, self._on_stop)
-        signal.signal(signal.SIGINT, self._on_stop)
-        signal.signal(signal.SIGHUP, self._on_reload)
-        while not self.stopping:
-            while len(self.children) < self.workers and not self.stopping:
+        told = _signals_to_pipe({**_STOP_OR_RELOAD, signal.SIGCHLD: b"c"})
+        while True:
+            while len(self.children) < self.workers:
                 self._fork()
-            for pid, lived in self._reap(block=True):
-                if not self.stopping:
-                    LOG.error("Worker %s ended", pid)
-                    if lived < self.SHORT_LIFE:
-                        time.sleep(1)
+            word = os.read(told, 1)
+            if word == b"s":
+                break
+            if word == b"r":
+                reload_config(self.conf)
+                self._kill(signal.SIGHUP)
+            for pid, lived in self._reap():
+                LOG.error("Worker %s ended", pid)
+                if lived < self.SHORT_LIFE:
+                    time.sleep(1)
         self.sock.close()
         self._kill(signal.SIGTERM)
         deadline = time.monotonic() + _drain_seconds(self.conf) + 5
         while self.children and time.monotonic() < deadline:
-            if not list(self._reap(block=False)):
+            if not self._reap():
                 time.sleep(0.05)
         self._kill(signal.SIGKILL)
         return 0
-
-    def _on_stop(self, signum: int, frame: Any) -> None:
-        # The wait for children is resumed by Python when a handler returns, so the children are told from here.
-        self.stopping = True
-        self._kill(signal.SIGTERM)
-
-    def _on_reload(self, signum: int, frame: Any) -> None:
-        reload_config(self.conf)
-        self._kill(signal.SIGHUP)
 
     def _fork(self) -> None:
         pid = os.fork()
@@ -316,22 +324,24 @@ class _Prefork:
             return
         code = 1
         try:
+            os.close(self.life)
             self.children.clear()
-            code = _work(self.conf, self.group, self.make_app, self.sock)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            code = _work(self.conf, self.group, self.make_app, self.sock, self.alive)
         except BaseException:
             LOG.exception("The worker could not go on")
         finally:
             logging.shutdown()
             os._exit(code)
 
-    def _reap(self, block: bool) -> Iterator[tuple[int, float]]:
-        try:
-            pid, _ = os.waitpid(-1, 0 if block else os.WNOHANG)
-        except ChildProcessError:
-            self.children.clear()
-            return
-        if pid in self.children:
-            yield pid, time.monotonic() - self.children.pop(pid)
+    def _reap(self) -> list[tuple[int, float]]:
+        """The workers that have ended, and how long they lived."""
+        ended: list[tuple[int, float]] = []
+        with contextlib.suppress(ChildProcessError):
+            while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+                if pid in self.children:
+                    ended.append((pid, time.monotonic() - self.children.pop(pid)))
+        return ended
 
     def _kill(self, signum: int) -> None:
         for pid in list(self.children):

@@ -143,7 +143,7 @@ def _enforce(context: Any, action: str) -> None:
 def _serialized(data: dict[str, Any], as_json: bool, status: str = response.STATUS_OK) -> Answer:
     if as_json:
         return status, response.to_json(data), "application/json"
-    return status, serializer.to_xml(data), "application/xml"
+    return status, serializer.to_xml(data), "application/xml; charset=UTF-8"
 
 
 def _refusal(error: Exception, as_json: bool) -> Answer:
