@@ -73,7 +73,7 @@ class Player:
                 return False
 
         again = section == "hooks" or call.get("exception") is None and method.startswith(
-            ("show", "list", "describe", "get"))
+            ("show", "list", "describe", "get", "stack_list"))
         replay.poll(fits, 3 if again else 0)
         if mismatch:
             raise mismatch[0]

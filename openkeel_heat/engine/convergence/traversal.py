@@ -104,6 +104,7 @@ def _prepare(request: StartRequest, expected: str | None) -> tuple[Start, _Plann
     tags = None
     if insert:
         stack.created_time = now
+        stack.updated_time = now if action == 'ADOPT' else None
         tags = list(stack.tags)
     elif action != 'CREATE':
         stack.updated_time = now
@@ -124,7 +125,7 @@ def _prepare(request: StartRequest, expected: str | None) -> tuple[Start, _Plann
         stack_id=stack.id, traversal_id=request.traversal_id or str(uuid.uuid4()), action=action, plan=planner.rows,
         graph=planner.store, values=values, event=events.stack_event(stack, action, 'IN_PROGRESS', reason),
         expected_traversal=None if insert else expected,
-        insert={**stack.row_values(), 'created_at': now, 'updated_at': None} if insert else None,
+        insert={**stack.row_values(), 'created_at': now} if insert else None,
         tags=tags, template_id=template_id, template=stored or None, files=files, extra=extra or None,
         keep_prev=request.keep_prev)
     return spec, planner, template
