@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``option(name, value, group)`` sets an option of the process for one test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from oslo_config import cfg
+
+from openkeel_heat.common import config
+
+Option = Callable[..., None]
+
+
+@pytest.fixture
+def option() -> Iterator[Option]:
+    config.register_all()
+    cfg.CONF([], project="heat", default_config_files=[])
+    changed: list[tuple[str, str | None]] = []
+
+    def change(name: str, value: Any, group: str | None = None) -> None:
+        cfg.CONF.set_override(name, value, group=group)
+        changed.append((name, group))
+
+    yield change
+    for name, group in changed:
+        cfg.CONF.clear_override(name, group=group)
+    cfg.CONF.reset()
