@@ -204,6 +204,9 @@ def create(resource: Resource) -> Lifecycle:
     creating_stack = resource.stack.action == 'CREATE'
     if creating_stack:
         yield from _break_if_required(resource, 'CREATE', 'pre-create')
+    if resource.record.data is None:
+        # Nobody can have written data before there is anything.
+        resource.record.data = {}
     LOG.info('creating %s', resource)
     resource.reparse()
     resource._update_stored_properties()

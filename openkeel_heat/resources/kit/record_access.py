@@ -90,13 +90,14 @@ class RecordAccess(ResourceStatus):
     def data_set(self, key: str, value: Any, redact: bool = False) -> None:
         """Write one key; ``redact`` hides the value from users and encrypts it."""
         self.stack.store.set_data(self, key, value, redact)
-        self.record.data = None
+        if self.record.data is not None:
+            self.record.data[key] = value if value is None or isinstance(value, str) else str(value)
 
     def data_delete(self, key: str) -> bool:
         """Remove one key; False when it was not there."""
         found = self.stack.store.delete_data(self, key)
-        if found:
-            self.record.data = None
+        if self.record.data is not None:
+            self.record.data.pop(key, None)
         return found
 
     # metadata ---------------------------------------------------------
