@@ -71,6 +71,10 @@ MODULES: dict[str, str | Entry] = {
     "heat.common.cache": gather("clients.cache", list_opts="common.config:list_cache_opts"),
     "heat.common.crypt": gather("db.crypt", list_opts="common.config:list_crypt_opts"),
     "heat.common.template_format": "template.text",
+    "heat.common.environment_format": gather(
+        "template.text", parse="template.text:parse_environment", validate="template.text:validate_environment"
+    ),
+    "heat.common.environment_util": "template.env_merge",
     "heat.common.serializers": "api.cfn.serializer",
     "heat.common.auth_password": gather(filter_factory="api.middleware.auth_password:filter_factory"),
     "heat.common.auth_url": gather(filter_factory="api.middleware.auth_url:filter_factory"),
@@ -115,7 +119,9 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.conditions": "template.conditions",
     "heat.engine.output": "template.output",
     "heat.engine.node_data": "template.node_data",
-    "heat.engine.rsrc_defn": "template.definition",
+    "heat.engine.rsrc_defn": gather("template.definition", ResourceDefinition="template.definition:BoundDefinition"),
+    "heat.engine.stk_defn": "template.scope",
+    "heat.engine.template_files": "template.files",
     "heat.engine.hot.functions": gather("template.hot.functions", list_opts="common.config:list_functions_opts"),
     "heat.engine.hot.parameters": "template.hot.parameters",
     "heat.engine.hot.template": "template.hot.template",

@@ -388,6 +388,8 @@ def _compile_call(function: Any, name: Any, raw_args: Any, context: CompileConte
     try:
         if isinstance(function, type) and issubclass(function, FunctionNode) and function.is_macro:
             return function(name, (raw_args, _path_text(path)), context)
+        if getattr(function, 'parse_args', None) is not None and not getattr(function, 'makes_node', False):
+            return ForeignMacro(name, raw_args, context, function, _path_text(path))
         args = _compile(raw_args, context, path)
         broken = _first_broken(args)
         if broken is not None:
@@ -681,3 +683,35 @@ class ForeignFunction(FunctionNode):
 
     def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
         yield from self._made(scope).all_dep_attrs()
+
+
+class ForeignMacro(ForeignFunction):
+    """A macro written for the interface of Heat."""
+
+    own_flags = UNSETTLED | DYNAMIC | REFERS
+
+    def __init__(self, fn_name: str, args: Any, context: CompileContext | None = None, factory: Any = None,
+                 path: str = '') -> None:
+        self._context = context
+        self._path = path
+        super().__init__(fn_name, args, context, factory)
+
+    def _made(self, scope: Any) -> Any:
+        assert self._context is not None
+        context = self._context
+
+        def parse(snippet: Any, path: str = '') -> Any:
+            node = compile_snippet(snippet, context, path or self._path)
+            prepare(node, scope)
+            return bind(node, scope)
+
+        return self.factory(scope, self.fn_name, self.args, parse, scope.t)
+
+    def prepare(self, scope: Any) -> None:
+        try:
+            self._made(scope)
+        except (ValueError, TypeError, KeyError) as exc:
+            raise exception.StackValidationFailed(path=self._path, message=str(exc)) from exc
+
+    def render(self, scope: Any) -> Any:
+        return render(self._made(scope).parsed)

@@ -6,6 +6,20 @@ from __future__ import annotations
 from typing import Any
 
 from openkeel_heat.template.functions import collections, conditions, references, strings
+from openkeel_heat.template.functions.collections import MemberListToMap, Select
+from openkeel_heat.template.functions.conditions import And, CfnNot as Not, Equals, If, Or
+from openkeel_heat.template.functions.references import (
+    CfnGetAtt as GetAtt,
+    CfnResourceFacade as ResourceFacade,
+    FindInMap,
+    GetAZs,
+    ParamRef,
+    Ref,
+)
+from openkeel_heat.template.functions.strings import Base64, CfnReplace as Replace, CfnSplit as Split, Join
+
+__all__ = ['And', 'Base64', 'Equals', 'FindInMap', 'GetAZs', 'GetAtt', 'If', 'Join', 'MemberListToMap', 'Not', 'Or',
+           'ParamRef', 'Ref', 'Replace', 'ResourceFacade', 'Select', 'Split']
 
 HEAT: dict[str, Any] = {
     'Fn::FindInMap': references.FindInMap,

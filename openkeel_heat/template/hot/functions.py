@@ -9,6 +9,46 @@ from __future__ import annotations
 from typing import Any
 
 from openkeel_heat.template.functions import collections, conditions, references, strings, yaql
+from openkeel_heat.template.functions.collections import (
+    Filter,
+    ListConcat,
+    ListConcatUnique,
+    MapMerge,
+    MapReplace,
+    Repeat,
+    RepeatWithMap,
+    RepeatWithNestedLoop,
+)
+from openkeel_heat.template.functions.conditions import And, Contains, Equals, If, IfNullable, Not, Or
+from openkeel_heat.template.functions.references import (
+    GetAtt,
+    GetAttAllAttributes,
+    GetAttThenSelect,
+    GetFile,
+    GetParam,
+    GetResource,
+    Removed,
+    ResourceFacade,
+)
+from openkeel_heat.template.functions.strings import (
+    Digest,
+    Join,
+    JoinMultiple,
+    MakeURL,
+    Replace,
+    ReplaceJson,
+    ReplaceJsonStrict,
+    ReplaceJsonVeryStrict,
+    StrSplit,
+)
+from openkeel_heat.template.functions.yaql import Yaql
+
+__all__ = [
+    'And', 'Contains', 'Digest', 'Equals', 'Filter', 'GetAtt', 'GetAttAllAttributes', 'GetAttThenSelect', 'GetFile',
+    'GetParam', 'GetResource', 'If', 'IfNullable', 'Join', 'JoinMultiple', 'ListConcat', 'ListConcatUnique',
+    'MakeURL', 'MapMerge', 'MapReplace', 'Not', 'Or', 'Removed', 'Repeat', 'RepeatWithMap', 'RepeatWithNestedLoop',
+    'Replace', 'ReplaceJson', 'ReplaceJsonStrict', 'ReplaceJsonVeryStrict', 'ResourceFacade', 'StrSplit', 'Yaql',
+]
 
 _REMOVED_2014_10_16 = ('Fn::GetAZs', 'Fn::Join', 'Fn::Split', 'Fn::Replace', 'Fn::Base64', 'Fn::MemberListToMap',
                        'Fn::ResourceFacade', 'Ref')
