@@ -273,9 +273,9 @@ class _Visit:
         return (yield from self.driver.drive(generator))
 
     def _wanted_class(self) -> Any:
-        definition = self.latest.defn.definitions()[self.resource.name]
+        name = self.resource.name
         return self.latest.env.registry.get_class_to_instantiate(
-            definition.resource_type, resource_name=self.resource.name)
+            self.latest.defn.bound(name).resource_type, resource_name=name)
 
     def _arm_timeout(self) -> None:
         if self.found.stack.has_timed_out():
