@@ -32,6 +32,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -40,6 +41,8 @@ from oslo_config import cfg
 LOG = logging.getLogger(__name__)
 
 WSGIApp = Callable[..., Any]
+
+PASTE_FILE = "api-paste.ini"
 
 #: name in an api-paste file -> "module:object" of this package.
 EXPORTS: Mapping[str, str] = {
@@ -91,8 +94,15 @@ def filter_factory(global_conf: Mapping[str, str], **local_conf: str) -> Callabl
 
 
 def pipeline_factory(loader: Any, global_conf: Mapping[str, str], **local_conf: str) -> WSGIApp:
-    """The pipeline of the deployment flavour: ``[paste_deploy] flavor`` picks the key of the section."""
-    names = local_conf[cfg.CONF.paste_deploy.flavor or "default"].split()
+    """The pipeline of the deployment flavour: ``[paste_deploy] flavor`` picks the key of the section.
+
+    A section that lacks the flavour (the CloudFormation API has fewer than the native one) gives its default pipeline.
+    """
+    flavor = cfg.CONF.paste_deploy.flavor or "default"
+    if flavor not in local_conf:
+        LOG.warning("The paste file has no pipeline %r here; the default one is used", flavor)
+        flavor = "default"
+    names = local_conf[flavor].split()
     app = loader.get_app(names[-1])
     for name in reversed(names[:-1]):
         app = loader.get_filter(name)(app)
@@ -112,9 +122,12 @@ def find_paste_file(conf: cfg.ConfigOpts) -> str:
     found = conf.find_file(wanted)
     if found:
         return os.path.abspath(found)
-    shipped = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "etc", "heat", "api-paste.ini")
-    if wanted == "api-paste.ini" and os.path.exists(shipped):
-        return shipped
+    if wanted == PASTE_FILE:
+        source_tree = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+        for root in (sys.prefix, source_tree):
+            shipped = os.path.join(root, "etc", "heat", PASTE_FILE)
+            if os.path.exists(shipped):
+                return shipped
     raise RuntimeError(f"Unable to locate config file [{wanted}]")
 
 

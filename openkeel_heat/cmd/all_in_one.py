@@ -86,13 +86,7 @@ class Service:
         self.engine.start()
         names = [("heat-api", "heat_api")] + ([("heat-api-cfn", "heat_api_cfn")] if self.with_cfn else [])
         for name, group in names:
-            flavor = self.conf.paste_deploy.flavor
-            if group == "heat_api_cfn" and flavor == "noauth":
-                # There is no pipeline without authentication for signed requests; the default one serves them.
-                with _flavor(self.conf, None):
-                    app = paste.load_app(name, self.conf)
-            else:
-                app = paste.load_app(name, self.conf)
+            app = paste.load_app(name, self.conf)
             self.servers.append(server.server_from_conf(app, self.conf, group).start())
         return self
 
@@ -112,19 +106,6 @@ class Service:
             self.engine.stop(graceful=True)
             self.engine.wait()
             self.engine = None
-
-
-class _flavor:  # noqa: N801 - reads as a statement
-    """``[paste_deploy] flavor`` set otherwise for a while."""
-
-    def __init__(self, conf: cfg.ConfigOpts, value: str | None) -> None:
-        self.conf, self.value = conf, value
-
-    def __enter__(self) -> None:
-        self.conf.set_override("flavor", self.value, group="paste_deploy")
-
-    def __exit__(self, *error: object) -> None:
-        self.conf.clear_override("flavor", group="paste_deploy")
 
 
 def main() -> int:

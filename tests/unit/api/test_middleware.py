@@ -317,3 +317,17 @@ def test_no_such_application(tmp_path: pathlib.Path) -> None:
 def test_errors_are_json(application: Any) -> None:
     body = harness.request(application, "POST", "/v1/demo/stacks", b"{").body
     assert json.loads(body)["code"] == 400
+
+
+def test_flavor_that_only_the_native_api_has(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "api-paste.ini"
+    file.write_text(HEATS_NAMES.replace("\nnoauth =", "\nother ="))
+    cfg.CONF.set_override("flavor", "noauth", group="paste_deploy")
+    application = paste.load_app("heat-api", cfg.CONF, str(file))
+    assert harness.request(application, "GET", "/").status == 300
+
+
+def test_cfn_without_authentication() -> None:
+    cfg.CONF.set_override("flavor", "noauth", group="paste_deploy")
+    application = paste.load_app("heat-api-cfn", cfg.CONF)
+    assert harness.request(application, "GET", "/v1/?Action=EstimateTemplateCost").status == 200
