@@ -129,7 +129,6 @@ def register_all(conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
     for options in NAMESPACES.values():
         for group, opts in options():
             conf.register_opts(opts, group=group)
-    _register_profiler(conf)
     return conf
 
 
@@ -139,6 +138,14 @@ def register_keystone(conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
     keystone.register_trustee(conf)
     keystone.register_ec2(conf)
     return conf
+
+
+def _traces(conf: cfg.ConfigOpts) -> bool:
+    """Whether the files switch OSProfiler on. Its own options are a costly import, so they are not asked."""
+    probe = cfg.ConfigOpts()
+    probe.register_opt(cfg.BoolOpt("enabled", default=False, deprecated_name="profiler_enabled"), group="profiler")
+    probe([], project=PROJECT, default_config_files=conf.config_file or [], default_config_dirs=conf.config_dir or [])
+    return bool(probe.profiler.enabled)
 
 
 def _register_profiler(conf: cfg.ConfigOpts) -> None:
@@ -177,6 +184,8 @@ def setup(
         version=version.version_string(),
         default_config_files=None if default_config_files is None else list(default_config_files),
     )
+    if _traces(conf):
+        _register_profiler(conf)
     if logs:
         logging.setup(conf, prog or PROJECT)
         logging.set_defaults()

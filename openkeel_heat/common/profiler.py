@@ -14,7 +14,7 @@ LOG = logging.getLogger(__name__)
 
 def setup(binary: str, host: str) -> None:
     """Start sending traces of this process, or switch the web middleware off."""
-    if not cfg.CONF.profiler.enabled:
+    if "profiler" not in cfg.CONF or not cfg.CONF.profiler.enabled:
         web = sys.modules.get("osprofiler.web")
         if web is not None:
             web.disable()

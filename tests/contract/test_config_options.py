@@ -104,7 +104,6 @@ def test_registered_in_a_process() -> None:
         if option["default"] != "<hostname>":
             assert value == option["default"], option["name"]
     assert conf.ec2authtoken.service_type == "identity"
-    assert conf.profiler.enabled is False
     print(f"{len(plain)} defaults read back")
 
 

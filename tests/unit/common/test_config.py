@@ -30,6 +30,17 @@ def test_setup_reads_files(tmp_path: pathlib.Path) -> None:
     assert conf.heat_api_cfn.bind_port == 8000
 
 
+@pytest.mark.parametrize("enabled", [True, False])
+def test_tracing_is_prepared_when_it_is_on(tmp_path: pathlib.Path, enabled: bool) -> None:
+    file = tmp_path / "heat.conf"
+    file.write_text(f"[profiler]\nenabled = {enabled}\nhmac_keys = k\n")
+    conf = cfg.ConfigOpts()
+    config.setup(["--config-file", str(file)], "heat-engine", conf, logs=False)
+    assert ("profiler" in conf) == enabled
+    if enabled:
+        assert (conf.profiler.enabled, conf.profiler.hmac_keys) == (True, "k")
+
+
 def test_client_options(conf: cfg.ConfigOpts) -> None:
     assert config.get_client_option("nova", "endpoint_type", conf=conf) == "public"
     conf.set_override("endpoint_type", "internal", group="clients_nova")
