@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from oslo_config import cfg
 
-from openkeel_heat.common import config
+from openkeel_heat.common import config, profiler
 from openkeel_heat.rpc import messaging
 
 # What each worker needs in any case. Importing it before the fork lets the workers share the memory.
@@ -23,6 +23,7 @@ def setup(argv: Sequence[str], prog: str) -> cfg.ConfigOpts:
     """Read the configuration as program ``prog``, set logging and messaging up."""
     conf = config.setup(list(argv), prog)
     messaging.setup(conf)
+    profiler.setup(prog, conf.host)
     return conf
 
 
