@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Playing recorded RPC calls to our endpoints, and comparing what comes back.
 
-A recording names what differs per run by markers (``uuid-0001``, ``<isotime>`` ...). :class:`Names` learns what each stands for
-when it first meets it, and insists on it afterwards; short ids at the end of physical names are learnt the same way.
+A recording names what differs per run by markers (``uuid-0001``, ``<isotime>`` ...). :class:`Names` learns what each
+stands for when it first meets it, and insists on it afterwards; short ids at the end of physical names are learnt the same way.
 """
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _MARK = re.compile(r"uuid-\d{4}|<isotime>|<datetime>|<hostname>|<text>|<addr>|<f
                    r"|(?<=-)[a-z0-9]{12}(?![a-z0-9])")
 #: What is made at random: the values of random strings.
 _RANDOM = re.compile(r"resources\.[rd]\.resource_data\.value$|output_value\[\d+\]$")
-_FORMS = {"<isotime>": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<datetime>": r".+", "<hostname>": r".+", "<text>": r"(?s:.*)",
-          "<addr>": r"[0-9a-f]+", "<fernet-token>": r".+", "<dbtime>": r".+"}
+_FORMS = {"<isotime>": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<datetime>": r".+", "<hostname>": r".+",
+          "<text>": r"(?s:.*)", "<addr>": r"[0-9a-f]+", "<fernet-token>": r".+", "<dbtime>": r".+"}
 
 
 class Mismatch(AssertionError):

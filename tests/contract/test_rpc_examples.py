@@ -192,7 +192,7 @@ def test_every_method_of_the_contract() -> None:
     from openkeel_heat.engine.service import EngineService
 
     contract = json.loads((replay.DATA / "rpc.json").read_text())["topics"]["engine"]
-    assert EngineService.RPC_API_VERSION == contract["server_version"]
+    assert contract["server_version"] == EngineService.RPC_API_VERSION
     assert set(EngineService.methods()) == set(contract["server_methods"])
     for name, method in contract["server_methods"].items():
         ours = list(inspect.signature(getattr(EngineService, name)).parameters.values())[2:]

@@ -310,3 +310,48 @@ def test_long_lists_are_cut_up(db: str, monkeypatch: pytest.MonkeyPatch) -> None
 
     assert remove(insert()[:18]) == (18, 18)
     assert total() == 2
+
+
+class Connects:
+    """Counts connections that are opened."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        sa.event.listen(session.get_engine(), "connect", self)
+
+    def __call__(self, *args: Any) -> None:
+        self.count += 1
+
+
+def test_threads_wait_for_a_connection_that_is_kept(db: str) -> None:
+    connects = Connects()
+
+    def work() -> None:
+        for _ in range(20):
+            total()
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert connects.count <= 8
+
+
+def test_more_connections_when_those_are_busy(db: str) -> None:
+    """Waiting is bounded: operations that wait for each other all get a connection."""
+    meet = threading.Barrier(8)
+    done = []
+
+    @query
+    def slow(c: Connection) -> int:
+        number = total.within(c)
+        meet.wait(20)
+        return number
+
+    threads = [threading.Thread(target=lambda: done.append(slow())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done == [0] * 8
