@@ -39,6 +39,7 @@ from oslo_db.sqlalchemy import enginefacade
 from oslo_log import log as logging
 from sqlalchemy import pool as sa_pool
 from sqlalchemy.engine import Connection, Engine, Row
+from sqlalchemy.util import queue as sa_queue
 
 from openkeel_heat.db.sql import NARROW
 
@@ -178,34 +179,53 @@ _local = _Local()
 _database = _Database()
 
 
+class PatientPool(sa_pool.QueuePool):
+    """Waits a moment for one of the connections that are kept before it opens another that will not be kept.
+
+    To open a connection costs as much as a hundred operations, and operations are short.
+    """
+
+    PATIENCE = 0.5  # seconds
+
+    def _do_get(self) -> Any:
+        if self._overflow >= 0 and self.size():  # as many are open as are kept; size 0 keeps all
+            try:
+                return self._pool.get(True, self.PATIENCE)
+            except sa_queue.Empty:
+                pass
+        return super()._do_get()
+
+
 def _prepare(engine: Engine, arguments: dict[str, Any]) -> None:
     """Fit the engine that oslo.db made to whole-operation transactions.
 
     Operations are retried as a whole on a lost connection and always end their transaction themselves; a ping before
-    and a ROLLBACK after each of them would be two more round trips for nothing.
+    and a ROLLBACK after each of them would be two more round trips for nothing. For SQLite oslo.db keeps no connection
+    at all; but to open one is to parse the schema again.
     """
     pool: Any = engine.pool
+    if not isinstance(pool, sa_pool.StaticPool):
+        kept, timeout = arguments.get("max_pool_size"), arguments.get("pool_timeout")
+        overflow, recycle = arguments.get("max_overflow"), arguments.get("connection_recycle_time")
+        engine.pool = PatientPool(
+            pool._creator,
+            pool_size=5 if kept is None else kept,
+            max_overflow=50 if overflow is None else overflow,
+            timeout=30 if timeout is None else timeout,
+            recycle=-1 if recycle is None else recycle,
+            reset_on_return=None,
+            pre_ping=False,
+            dialect=engine.dialect,
+            _dispatch=pool.dispatch,
+        )
+    pool.dispose()  # what was opened before the listeners below
     if engine.name == "sqlite":
-        if isinstance(pool, sa_pool.NullPool):
-            # keep connections: opening one parses the schema again
-            engine.pool = sa_pool.QueuePool(
-                pool._creator,
-                pool_size=arguments.get("max_pool_size") or 5,
-                max_overflow=arguments.get("max_overflow") or 50,
-                reset_on_return=None,
-                dialect=engine.dialect,
-                _dispatch=pool.dispatch,
-            )
         sa.event.listen(engine, "connect", _sqlite_connect)
         for listener in list(engine.dispatch.begin):
             sa.event.remove(engine, "begin", listener)  # oslo.db's BEGIN would come first and read before it writes
         sa.event.listen(engine, "begin", _sqlite_begin)
-    else:
-        pool._pre_ping = False
-        pool._reset_on_return = sa_pool.base.reset_none  # type: ignore[attr-defined]
-        if engine.name in ("mysql", "mariadb"):
-            sa.event.listen(engine, "connect", _mysql_connect)
-    pool.dispose()  # connections made before the listeners above
+    elif engine.name in ("mysql", "mariadb"):
+        sa.event.listen(engine, "connect", _mysql_connect)
     sa.event.listen(engine, "before_cursor_execute", _on_statement)
 
 
