@@ -58,4 +58,4 @@ class ResourceRecord:
     # Cached attribute values (the row behind ``attr_data_id``).
     attributes: dict[str, Any] | None = None
     # Resource data; None means that it was not loaded.
-    data: dict[str, str] | None = None
+    data: dict[str, Any] | None = None

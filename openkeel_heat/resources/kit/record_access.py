@@ -81,7 +81,7 @@ class RecordAccess(ResourceStatus):
             self.stack.store.set_physical_id(self, inst)
 
     # data -------------------------------------------------------------
-    def data(self) -> dict[str, str]:
+    def data(self) -> dict[str, Any]:
         """The plugin's own key-value data. Change it with data_set and data_delete."""
         if self.record.data is None and self.record.id is not None:
             self.record.data = dict(self.stack.store.data(self))
