@@ -2,21 +2,17 @@
 """In place of Keystone where there is none: the embedded default.
 
 It makes no calls and no users. A stack's users, projects, tokens and trusts are names only: whoever can reach the
-service may do everything. Keys for signed requests are derived from ``auth_encryption_key``, so that the service can
-check a signature without a store (:func:`secret_of`).
+service may do everything, with or without a signature or a token.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import uuid
 from typing import Any, NamedTuple
 
-from oslo_config import cfg
 from oslo_log import log as logging
 
-from openkeel_heat.common import context as contexts
+from openkeel_heat.common import context as contexts, passwords
 
 LOG = logging.getLogger(__name__)
 
@@ -29,24 +25,16 @@ class AccessKey(NamedTuple):
     secret: str
 
 
-def secret_of(access: str) -> str:
-    """The secret that belongs to an access key of :class:`LocalKeystone`."""
-    key = cfg.CONF.auth_encryption_key.encode()
-    return hmac.new(key, f"local access key {access}".encode(), hashlib.sha256).hexdigest()
-
-
-def owner_of(access: str) -> tuple[str, str] | None:
-    """The user and the project in an access key, None where it is not one of ours."""
-    parts = access.split(".")
-    return (parts[0], parts[1]) if len(parts) == 3 else None
-
-
 class LocalKeystone:
     """The methods of :class:`~openkeel_heat.clients.keystone_backend.KeystoneBackend`, without a Keystone."""
+
+    stack_domain = stack_domain_name = None
+    stack_domain_id = "default"
 
     def __init__(self, context: contexts.RequestContext, region_name: str | None = None) -> None:
         global _said
         self.context = context
+        self.v3_endpoint = context.auth_url or ""
         if not _said:
             _said = True
             LOG.warning("This service runs without Keystone: no trusts, users or projects of stacks are made")
@@ -89,8 +77,7 @@ class LocalKeystone:
     # keys for signed requests
 
     def create_stack_domain_user_keypair(self, user_id: str, project_id: str) -> AccessKey:
-        access = f"{user_id}.{project_id}.{uuid.uuid4().hex[:12]}"
-        return AccessKey(uuid.uuid4().hex, access, secret_of(access))
+        return AccessKey(uuid.uuid4().hex, uuid.uuid4().hex, passwords.generate_openstack_password())
 
     def create_ec2_keypair(self, user_id: str | None = None) -> AccessKey:
         return self.create_stack_domain_user_keypair(user_id or uuid.uuid4().hex, str(self.context.project_id))
@@ -98,7 +85,8 @@ class LocalKeystone:
     def get_ec2_keypair(
         self, credential_id: str | None = None, access: str | None = None, user_id: str | None = None
     ) -> AccessKey | None:
-        return AccessKey(credential_id or access, access, secret_of(access)) if access else None
+        """None are kept; the resource that had one made knows it."""
+        return None
 
     delete_ec2_keypair = delete_stack_domain_user_keypair = _nothing
 
