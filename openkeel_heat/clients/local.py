@@ -8,6 +8,7 @@ service may do everything, with or without a signature or a token.
 from __future__ import annotations
 
 import uuid
+import weakref
 from typing import Any, NamedTuple
 
 from oslo_log import log as logging
@@ -33,11 +34,17 @@ class LocalKeystone:
 
     def __init__(self, context: contexts.RequestContext, region_name: str | None = None) -> None:
         global _said
-        self.context = context
+        self._context = weakref.ref(context)
         self.v3_endpoint = context.auth_url or ""
         if not _said:
             _said = True
             LOG.warning("This service runs without Keystone: no trusts, users or projects of stacks are made")
+
+    @property
+    def context(self) -> contexts.RequestContext:
+        context = self._context()
+        assert context is not None, "the context of this client is gone"
+        return context
 
     # trusts
 
