@@ -69,6 +69,8 @@ class Convergence:
 
     def wake(self, key: Any) -> None:
         self.scheduler.wake(key)
+        if key[0] == 'resource':
+            self.scheduler.wake(('hook', key[1]))
 
     def kick(self, stack_id: str) -> None:
         from openkeel_heat.engine.convergence import recovery

@@ -86,6 +86,9 @@ class Driver:
             except GeneratorExit:
                 lifecycle.close()
                 raise
+            except TimedOut as exc:
+                error = TimedOut(f'Task {self._resource.action.lower()} from {self._resource} Timed out')
+                error.__cause__ = exc
             except BaseException as exc:
                 error = exc
 
