@@ -39,7 +39,8 @@ def _creds_id(stack: Stack) -> int | None:
     if not stack.user_creds_id and stack.owner_id:
         from openkeel_heat.db import stacks as db
 
-        root = db.get(stack.root_stack_id(), show_deleted=True)
+        root_id = stack.root_stack_id()
+        root = db.get(root_id, show_deleted=True) if root_id else None
         if root is not None:
             stack.user_creds_id = root.user_creds_id
     return stack.user_creds_id
@@ -118,7 +119,7 @@ def cleanup(context: Any, stack: Stack, abandon: bool = False) -> str | None:
 
     Answers why the project could not be deleted, which makes the deletion of the stack FAILED; None when all is well.
     """
-    if stack.owner_id:
+    if stack.owner_id or stack.id is None:
         return None
     if stack.user_creds_id:
         from openkeel_heat.db import stacks as db

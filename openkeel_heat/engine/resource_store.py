@@ -79,10 +79,13 @@ class DbResourceStore:
         event = None
         if step.event:
             event = events.resource_event(resource, step.action, step.status, step.reason, step.physical_resource_id)
-        fence = {} if step.lock is Lock.NONE else {"atomic_key": record.atomic_key, "engine_id": None}
-        if not announced.set_resource_state(_key(resource), values, event, **fence):
+        if step.lock is Lock.NONE:
+            written = announced.set_resource_state(_key(resource), values, event)
+        else:
+            written = announced.set_resource_state(_key(resource), values, event, record.atomic_key, None)
+        if not written:
             raise exceptions.UpdateInProgress(resource.name)
-        if fence:
+        if step.lock is not Lock.NONE:
             record.atomic_key = resources.next_key(record.atomic_key)
         record.action, record.status, record.status_reason = step.action, step.status, step.reason
         if event is not None:

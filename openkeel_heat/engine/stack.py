@@ -117,7 +117,7 @@ class Stack(Mapping[str, Any]):
     def load(cls, context: Any, stack_id: str | None = None, stack: Any = None, show_deleted: bool = True,
              use_stored_context: bool = False, load_template: bool = True) -> Self:
         """The stack with this id (or of this row); NotFound when there is none. Projects are not compared here."""
-        if stack is None:
+        if stack is None and stack_id is not None:
             from openkeel_heat.db import stacks as db
 
             stack = db.get(stack_id, show_deleted=show_deleted)
@@ -131,7 +131,7 @@ class Stack(Mapping[str, Any]):
         """The stack of a record of ``db.stacks`` (a mapping of the columns; ``current_deps`` may be missing)."""
         stack = cls(
             context, row["name"], None, stack_id=row["id"], action=row["action"],
-            status=row["status"], status_reason=row.get("status_reason"), timeout_mins=row["timeout"],
+            status=row["status"], status_reason=row.get("status_reason") or "", timeout_mins=row["timeout"],
             disable_rollback=row["disable_rollback"], parent_resource=row.get("parent_resource_name"),
             owner_id=row.get("owner_id"), stack_user_project_id=row.get("stack_user_project_id"),
             created_time=row.get("created_at"), updated_time=row.get("updated_at"),
@@ -477,6 +477,7 @@ class Stack(Mapping[str, Any]):
         from openkeel_heat.db import announced as db
         from openkeel_heat.engine import events
 
+        assert self.id is not None, "The stack is not stored"
         event = events.stack_event(self, action, status, reason)
         values = {"action": action, "status": status, "status_reason": reason}
         if not db.set_stack_state(self.id, values, event, expected_traversal=self.current_traversal):
@@ -515,6 +516,7 @@ class Stack(Mapping[str, Any]):
     def set_stack_user_project_id(self, project_id: str) -> None:
         from openkeel_heat.db import stacks as db
 
+        assert self.id is not None, "The stack is not stored"
         self.stack_user_project_id = project_id
         db.update(self.id, {"stack_user_project_id": project_id})
 

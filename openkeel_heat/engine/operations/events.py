@@ -26,7 +26,7 @@ def list_events(context: Any, identity: Mapping[str, str] | None, filters: Mappi
         rows = events.list_by_stacks(list(identities), filters=filters, properties=in_full, **page)
     else:
         rows = events.list_by_tenant(context.project_id, filters=filters, properties=in_full, **page)
-        identities = {one.id: _identity(one) for one in stacks.list_by_ids({row.stack_id for row in rows})}
+        identities = {one.id: _identity(one) for one in stacks.list_by_ids(sorted({row.stack_id for row in rows}))}
     return [formats.event(row, identities[row.stack_id], root,
                           (row.resource_properties_data or {}) if in_full else None)
             for row in rows if row.stack_id in identities]

@@ -88,7 +88,7 @@ def _start_creation(runtime: Runtime, stack: Stack) -> str | None:
 
 def _store_failed(stack: Stack, reason: str) -> None:
     """Keep a stack that could not be started: FAILED, with the reason."""
-    row = stacks.get(stack.id)
+    row = stacks.get(stack.id) if stack.id else None
     if row is not None:  # it failed after the start was written
         stack.current_traversal = row.current_traversal
         stack.state_set(stack.action, stack.FAILED, reason)

@@ -35,11 +35,16 @@ def migrate(context: Any, engine_id: str, stack_id: str) -> None:
         migrate_convergence.migrate([_changes(stack) for stack in tree if not stack.convergence])
     finally:
         for stack in held:
-            locks.release(stack.id, engine_id)
+            locks.release(_id(stack), engine_id)
+
+
+def _id(stack: Stack) -> str:
+    assert stack.id is not None
+    return stack.id
 
 
 def _lock(stack: Stack, engine_id: str) -> None:
-    if locks.create(stack.id, engine_id) is not None:
+    if locks.create(_id(stack), engine_id) is not None:
         raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
 
 
@@ -51,6 +56,6 @@ def _changes(stack: Stack) -> migrate_convergence.Changes:
         ids[name]: sorted(ids[one] for one in stack.dependencies.requires(name) if one in ids) for name in ids
     }
     return migrate_convergence.Changes(
-        stack_id=stack.id, traversal_id=str(uuid.uuid4()), template_id=stack.t.id,
+        stack_id=_id(stack), traversal_id=str(uuid.uuid4()), template_id=stack.t.id,
         previous_template_id=stack.prev_raw_template_id, requires=requires,
         gone=[row.id for name, row in rows.items() if name not in ids])

@@ -26,6 +26,7 @@ def create(runtime: Runtime, context: Any, identity: Mapping[str, str], name: st
     stack = lookup.get_stack(context, identity)
     if stack.status == stack.IN_PROGRESS:
         raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
+    assert stack.id is not None
     limit = cfg.CONF.max_snapshots_per_stack
     if not context.is_admin and limit >= 0 and snapshots.count_by_stack(stack.id) >= limit:
         raise exceptions.RequestLimitExceeded(

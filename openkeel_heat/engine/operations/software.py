@@ -100,6 +100,7 @@ def _refreshed(context: Any, deployment_id: str) -> Any:
         return row
     values = dict(io.InputConfig(**item).input_data() for item in row.config.config["inputs"] or [])
     transport = values.get("deploy_signal_transport")
+    found: tuple[Any, str | None] | None
     if transport == "TEMP_URL_SIGNAL":
         found = software_metadata.swift_signal(context, row, values.get("deploy_signal_id"))
     elif transport == "ZAQAR_SIGNAL":
