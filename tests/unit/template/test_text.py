@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts: what is read, what is refused, and that nothing a client sends is without bound."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings, strategies as st
+
+from openkeel_heat.common import exceptions as exception
+from openkeel_heat.template import limits, text, yaml_reader
+
+LIMITS = limits.Limits()
+
+
+@pytest.mark.parametrize(('source', 'value'), [
+    ('a: 2020-01-01', {'a': '2020-01-01'}),
+    ('a: 2001-12-14t21:59:43.10-05:00', {'a': '2001-12-14t21:59:43.10-05:00'}),
+    ('a: 010\nb: 0x1F\nc: 1_000\nd: 0b11\ne: 1:30', {'a': 8, 'b': 31, 'c': 1000, 'd': 3, 'e': 90}),
+    ('a: 0o7\nb: 1e3\nc: 1.5e+3', {'a': '0o7', 'b': '1e3', 'c': 1500.0}),
+    ('a: yes\nb: Off\nc: ~\nd: Null\ne: y', {'a': True, 'b': False, 'c': None, 'd': None, 'e': 'y'}),
+    ('a: "yes"\nb: !!str 5\nc: !!int "3"\nd: ! 5', {'a': 'yes', 'b': '5', 'c': 3, 'd': 5}),
+    ('a: &x {k: 1}\nb: *x', {'a': {'k': 1}, 'b': {'k': 1}}),
+    ('a: &x {k: 1}\nb: {<<: *x, z: 2}', {'a': {'k': 1}, 'b': {'k': 1, 'z': 2}}),
+    ('a: {<<: [{k: 1}, {k: 3, m: 4}], m: 5}', {'a': {'k': 1, 'm': 5}}),
+    ('{a: 1, a: 2}', {'a': 2}),
+    ('a: |\n  b\n  c\n', {'a': 'b\nc\n'}),
+    ('{"a": [1, {"b": null}]}', {'a': [1, {'b': None}]}),
+    ('a: <<\nb: =', {'a': '<<', 'b': '='}),
+])
+def test_values(source: str, value: Any) -> None:
+    assert text.simple_parse(source) == value
+
+
+@pytest.mark.parametrize(('source', 'message'), [
+    ('a: [', "expected the node content, but found '<stream end>'"),
+    ('a: b: c', 'mapping values are not allowed here'),
+    ('a: *b', "found undefined alias 'b'"),
+    ('a: &b [*b]', 'found unconstructable recursive node'),
+    ('a: !!set {x}', 'could not determine a constructor for the tag'),
+    ('a: !!binary aGVsbG8=', 'could not determine a constructor for the tag'),
+    ('a: !!python/object:os.system x', 'could not determine a constructor for the tag'),
+    ('? {a: 1}\n: 2', 'found unhashable key'),
+    ('<<: 5', 'expected a mapping or list of mappings for merging'),
+    ('--- {a: 1}\n--- {b: 2}', 'expected a single document in the stream'),
+    ('a: ' + '9' * 5000, 'Exceeds the limit'),
+])
+def test_refusals(source: str, message: str) -> None:
+    with pytest.raises(ValueError, match='.') as caught:
+        text.simple_parse(source)
+    assert message in str(caught.value)
+
+
+def test_an_error_names_the_template_and_shows_the_place() -> None:
+    with pytest.raises(ValueError, match='Error parsing template http://x/t.yaml') as caught:
+        text.simple_parse('a: 1\nb: [1, }', 'http://x/t.yaml')
+    assert 'line 2' in str(caught.value)
+    assert 'b: [1, }' in str(caught.value)
+
+
+def bomb(levels: int) -> str:
+    lines = ['a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol]']
+    lines += ['a%d: &a%d [%s]' % (n, n, ', '.join(['*a%d' % (n - 1)] * 8)) for n in range(1, levels)]
+    return '\n'.join(lines)
+
+
+@pytest.mark.parametrize('source', [
+    bomb(9),
+    'a: ' + '[' * 100_000,
+    '{"a":' * 100_000,
+    '[' * 100_000 + ']' * 100_000,
+    '\n'.join('%sa:' % (' ' * n) for n in range(2000)),
+    '- ' * 50_000 + 'x',
+    '? ' * 50_000 + 'x',
+    'x: &x {a: %s}\n' % ('y' * 5000) + '\n'.join('z%d: {<<: *x}' % n for n in range(2000)),
+], ids=['aliases', 'flow', 'json', 'brackets', 'blocks', 'dashes', 'questions', 'merges'])
+def test_bombs_end_in_a_client_error(source: str) -> None:
+    with pytest.raises(exception.RequestLimitExceeded):
+        text.simple_parse(source)
+
+
+def test_size_of_a_text() -> None:
+    small = dataclasses.replace(LIMITS, max_template_size=60)
+    source = 'heat_template_version: 2021-04-16\ndescription: %s\n'
+    assert text.parse(source % 'x', limits=small)['description'] == 'x'
+    with pytest.raises(exception.RequestLimitExceeded, match='Template size .* exceeds maximum allowed size'):
+        text.parse(source % ('x' * 60), limits=small)
+
+
+def test_objects_are_checked_for_depth_too() -> None:
+    deep: Any = 'x'
+    for _level in range(150):
+        deep = {'a': [deep]}
+    with pytest.raises(exception.RequestLimitExceeded):
+        text.check_nesting(deep)
+    text.check_nesting({'a': [{'b': [1]}]})
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+                    | st.text(), lambda inner: st.lists(inner, max_size=4)
+                    | st.dictionaries(st.text(), inner, max_size=4), max_leaves=20)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(JSON)
+def test_what_yaml_writes_is_read_back(value: Any) -> None:
+    assert yaml_reader.load(yaml.safe_dump(value), LIMITS) == value
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.dictionaries(st.text(), JSON, max_size=4))
+def test_json_is_read_as_json(value: dict[str, Any]) -> None:
+    assert text.simple_parse(json.dumps(value)) == value
+
+
+class _Reference(getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):  # type: ignore[misc]
+    pass
+
+
+_Reference.add_constructor('tag:yaml.org,2002:timestamp', lambda loader, node: loader.construct_scalar(node))
+
+_PIECES = st.sampled_from(['a', 'b', '1', ':', ' ', '\n', '- ', '? ', ': ', '{', '}', '[', ']', ',', '"', "'", '&x ',
+                           '*x', '!!str ', '~', '<<', '|', '>', '#', '  ', '0x1', '1.5', 'yes', '---\n', '!'])
+
+
+@settings(max_examples=600, deadline=None, derandomize=True)
+@given(st.lists(_PIECES, max_size=14).map(''.join))
+def test_any_text_is_read_as_pyyaml_reads_it(source: str) -> None:
+    try:
+        expected = ('value', yaml.load(source, Loader=_Reference))
+    except yaml.YAMLError:
+        expected = ('error', None)
+    try:
+        got = ('value', yaml_reader.load(source, LIMITS))
+    except yaml.YAMLError:
+        got = ('error', None)
+    if '<<' in source or '=' in source:
+        # texts that PyYAML has no constructor for are texts here
+        return
+    assert repr(got) == repr(expected)
