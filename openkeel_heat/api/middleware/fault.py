@@ -54,7 +54,7 @@ _BY_STATUS: dict[type[exc.HTTPException], tuple[str, ...]] = {
     ),
     exc.HTTPForbidden: ("Forbidden", "InvalidTenant"),
     exc.HTTPNotFound: ("EntityNotFound", "NotFound", "ResourceNotAvailable"),
-    exc.HTTPConflict: ("ActionInProgress", "StackExists"),
+    exc.HTTPConflict: ("ActionInProgress", "InvalidRestrictedAction", "StackExists"),
     exc.HTTPInternalServerError: (
         "EventSendFailed",
         "InvalidEncryptionKey",
