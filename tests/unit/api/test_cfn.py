@@ -119,7 +119,8 @@ def test_every_error_class() -> None:
         error.message = "m"
         found = errors.from_engine(error)
         if recorded["cfn_code"] == "InternalFailure" and found.status != 500:
-            assert recorded["native_status"] in (400, 404) or name in ("AuthorizationFailure", "InvalidRestrictedAction")
+            exceptional = ("AuthorizationFailure", "InvalidRestrictedAction")
+            assert recorded["native_status"] in (400, 404) or name in exceptional
             better += 1
         else:
             assert (found.status, found.code) == (recorded["cfn_status"], recorded["cfn_code"]), name
