@@ -29,6 +29,7 @@ _BY_STATUS: dict[type[exc.HTTPException], tuple[str, ...]] = {
         "IncompatibleObjectVersion",
         "Invalid",
         "InvalidBreakPointHook",
+        "InvalidRestrictedAction",
         "InvalidSchemaError",
         "InvalidTemplateReference",
         "InvalidTemplateSection",
@@ -54,7 +55,7 @@ _BY_STATUS: dict[type[exc.HTTPException], tuple[str, ...]] = {
     ),
     exc.HTTPForbidden: ("Forbidden", "InvalidTenant"),
     exc.HTTPNotFound: ("EntityNotFound", "NotFound", "ResourceNotAvailable"),
-    exc.HTTPConflict: ("ActionInProgress", "InvalidRestrictedAction", "StackExists"),
+    exc.HTTPConflict: ("ActionInProgress", "StackExists"),
     exc.HTTPInternalServerError: (
         "EventSendFailed",
         "InvalidEncryptionKey",
@@ -105,7 +106,8 @@ def describe(error: Exception) -> dict[str, Any]:
     if cfg.CONF.debug and not trace:
         trace = remote_trace or "".join(traceback.format_exception(error))
     if answer is None:
-        answer = http_error(type(error))
+        # A controller that knows better what its errors mean says so on the error.
+        answer = getattr(error, "http_error", None) or http_error(type(error))
     body: dict[str, Any] = {"type": kind, "traceback": trace}
     if safe:
         body["message"] = message

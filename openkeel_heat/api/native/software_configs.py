@@ -10,6 +10,7 @@ from webob import exc
 from openkeel_heat.api import policy
 from openkeel_heat.api.native import arguments
 from openkeel_heat.api.request import Request
+from openkeel_heat.common import exceptions
 
 FIELDS = ("name", "group", "config", "inputs", "outputs", "options")
 
@@ -40,7 +41,12 @@ def show(req: Request, config_id: str) -> dict[str, Any]:
 
 
 def delete(req: Request, config_id: str) -> NoReturn:
-    refused = req.rpc.delete_software_config(req.context, config_id)
+    try:
+        refused = req.rpc.delete_software_config(req.context, config_id)
+    except Exception as error:
+        if exceptions.local_error_name(error) == "InvalidRestrictedAction":  # a deployment uses it
+            error.http_error = exc.HTTPConflict  # type: ignore[attr-defined]
+        raise
     if refused is not None:
         raise exc.HTTPBadRequest(refused["Error"])
     raise exc.HTTPNoContent()

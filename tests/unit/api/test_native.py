@@ -220,3 +220,15 @@ def test_unexpected_error_tells_nothing(engine: Any) -> None:
     reply = get(engine, STACK)
     assert reply.status == 500
     assert reply.json["error"] == {"type": "RuntimeError", "traceback": None}
+
+
+def test_software_config_in_use(engine: Any) -> None:
+    """Heat: 500."""
+    error = exceptions.InvalidRestrictedAction(message="in use")
+    engine.answers = {**engine.answers, "delete_software_config": error}
+    reply = harness.request(harness.native(engine), "DELETE", TENANT + "/software_configs/x")
+    assert (reply.status, reply.json["title"], reply.json["error"]["type"]) == (
+        409,
+        "Conflict",
+        "InvalidRestrictedAction",
+    )
