@@ -92,7 +92,10 @@ class Watcher:
         """Just before COMMIT of the named operation ("stacks.update"); raising rolls it back."""
 
     def after_commit(self, operation: str) -> None:
-        """Just after COMMIT; raising loses the operation's result, not its effect."""
+        """Just after COMMIT; raising loses the operation's result, not its effect.
+
+        A ``DBConnectionError`` stands for an answer that got lost: the operation runs once more.
+        """
 
     def statement(self, operation: str, sql: str) -> None:
         """Just before a statement is sent; `operation` is empty outside of operations."""
