@@ -117,12 +117,14 @@ class Timer:
     __slots__ = ('args', 'cancelled', 'function')
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.function = function
+        self.function: Callable[..., Any] | None = function
         self.args = args
         self.cancelled = False
 
     def cancel(self) -> None:
+        """Nothing is called, and nothing is kept alive until the time would have come."""
         self.cancelled = True
+        self.function, self.args = None, ()
 
 
 class Scheduler:
@@ -371,17 +373,23 @@ class Scheduler:
             try:
                 if isinstance(item, Task):
                     self._step(item)
-                elif not item.cancelled:
-                    try:
-                        item.function(*item.args)
-                    except Exception:
-                        LOG.exception('Unhandled error in a call of the scheduler')
+                else:
+                    self._call(item)
             finally:
                 with self._lock:
                     self._busy -= 1
                     if not self._busy and not self._ready:
                         self._quiet_cond.notify_all()
             item = None
+
+    @staticmethod
+    def _call(timer: Timer) -> None:
+        function, args = timer.function, timer.args
+        if function is not None:
+            try:
+                function(*args)
+            except Exception:
+                LOG.exception('Unhandled error in a call of the scheduler')
 
     def _step(self, task: Task) -> None:
         with self._lock:

@@ -6,6 +6,7 @@ cast to ``engine_worker`` for any engine. A node is run once at a time: a second
 """
 from __future__ import annotations
 
+import dataclasses
 import functools
 import threading
 from collections.abc import Iterable, Sequence
@@ -224,7 +225,7 @@ class Convergence:
                 lost.add(one.target)
             elif one.ready:
                 if one.target == found.target:
-                    self.scheduler.call(completion.roots_done, self, found, one.failures)
+                    self.soon(completion.roots_done, self, found, one.failures)
                     continue
                 target = found.node_of(one.target)
                 if target is not None:
@@ -233,7 +234,21 @@ class Convergence:
             self.dispatch(found, ready)
         if lost:
             senders = {plan.node_of(plan._unpack_key(one.key)) for one in merges if one.target in lost}
-            self.scheduler.call(self.traversal_over, found, sorted(senders, key=str))
+            self.soon(self.traversal_over, found, sorted(senders, key=str))
+
+    def soon(self, function: Any, *args: Any) -> None:
+        """Call on the scheduler; here and now when the engine stops."""
+        try:
+            self.scheduler.call(function, *args)
+        except Stopped:
+            function(*args)
+
+    def when_free(self, found: Traversal, visit: Visit) -> None:
+        """A node found its resource held; should it be free now, the holder's call may have come while the node was
+        still under way, and was dropped."""
+        state = nodes.lock_state(int(visit.node.rsrc_id))
+        if state is not None and state.engine_id is None and visit.attempt < node.MAX_ATTEMPTS:
+            self.run([dataclasses.replace(visit, attempt=visit.attempt + 1)], found)
 
     def traversal_over(self, found: Traversal, senders: Sequence[Node]) -> None:
         """Finished nodes found their sync points gone: a newer traversal may be waiting for their resources."""

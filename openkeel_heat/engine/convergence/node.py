@@ -40,6 +40,7 @@ After = Callable[[], None]
 Running = Generator[Any, Any, After | None]
 
 MAX_ATTEMPTS = 10
+WENT_DOWN = 'Worker went down during resource '
 
 
 def decide(stack_action: str, is_update: bool, action: str, template_id: int | None, wanted_id: int | None) -> str:
@@ -225,6 +226,8 @@ class _Visit:
                           self.latest.t.id)
             if not what:
                 return None
+            if what == 'update':
+                self._failed_before()
             if what == 'forget':
                 return Write(record.id, None, record.atomic_key, {}, current=True, delete=True)
             if what == 'create':
@@ -249,6 +252,14 @@ class _Visit:
         except exceptions.ResourceFailure as failure:
             raise _Failure('Resource %s failed: %s' % (failure.action or resource.action, failure)) from failure
 
+    def _failed_before(self) -> None:
+        """The resource failed in this very traversal, and whoever did it died before it failed the stack."""
+        record = self.resource.record
+        if (record.status == 'FAILED' and record.action in ('CREATE', 'ADOPT', 'UPDATE')
+                and record.current_template_id == self.latest.t.id and self.found.action != 'ROLLBACK'
+                and not record.status_reason.startswith(WENT_DOWN)):
+            raise _Failure('Resource %s failed: %s' % (record.action, record.status_reason))
+
     def _resume(self) -> Generator[Any, Any, Write | None]:
         """Go on where a dead engine stopped; where the type cannot tell, the resource is FAILED (and replaced)."""
         from openkeel_heat.resources.kit import resuming, steps
@@ -265,7 +276,7 @@ class _Visit:
             generator = resuming.resume_action(resource, after, new_template_id=self.latest.t.id,
                                                new_requires=self._requires)
         except resuming.CannotResume:
-            reason = 'Worker went down during resource %s' % resource.action
+            reason = WENT_DOWN + resource.action
             write = self.driver.write_for(steps.mark_failed(resource, resource.action, reason))
             yield from self.driver.persist(write)
             return None
@@ -393,7 +404,7 @@ class _Visit:
             self.resource.handle_preempt()
         except Exception:
             LOG.exception('Pre-empting %s failed', self.resource)
-        return None
+        return functools.partial(self.hub.when_free, self.found, self.visit)
 
     # work of a dead engine for a former traversal ----------------------------------------------------------------
     def finish_stale(self) -> Running:
@@ -408,7 +419,7 @@ class _Visit:
             nodes.apply(self.row['stack_id'], None, [Write(
                 self.row['id'], self.hub.engine_id, self.row['atomic_key'],
                 {'engine_id': None, 'status': 'FAILED',
-                 'status_reason': 'Worker went down during resource %s' % self.row['action']})])
+                 'status_reason': WENT_DOWN + self.row['action']})])
             return self._over
         try:
             held = yield from self._resume_stale()
@@ -434,7 +445,7 @@ class _Visit:
             generator = resuming.resume_action(resource, after, new_template_id=resource.current_template_id,
                                                new_requires=set(resource.requires))
         except resuming.CannotResume:
-            reason = 'Worker went down during resource %s' % resource.action
+            reason = WENT_DOWN + resource.action
             yield from self.driver.persist(self.driver.write_for(steps.mark_failed(resource, resource.action, reason)))
             return None
         return (yield from self.driver.drive(generator))

@@ -36,6 +36,7 @@ LOG = logging.getLogger(__name__)
 
 INTERVAL = 10.0          # seconds between scans
 SOON = 1.5               # the second scan after the start, which acts on what the first one saw
+SELDOM = 6               # every so many scans stacks are looked at that have nodes under way here
 CUT_SECONDS = 30.0       # a start by another engine may take that long (Python Heat writes it piece by piece)
 
 
@@ -81,7 +82,10 @@ class Recovery:
             context = _context()
             seen: dict[str, set[Any]] = {}
             self._locks(context, seen)
+            busy = {visit.stack_id for visit in self.hub.under_way()}
             for row in recovery.in_progress():
+                if row['id'] in busy and self._scans % SELDOM:
+                    continue  # most likely all is well
                 try:
                     suspects = look_at_stack(self.hub, row['id'], self._suspects.get(row['id'], set()), row)
                 except Exception:
