@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from oslo_messaging import RemoteError
+
 from openkeel_heat.api.middleware import fault
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
@@ -149,6 +151,9 @@ def from_engine(error: Exception) -> CfnError:
     detail = None
     if getattr(error, "safe", False):
         detail = error.message if isinstance(error, exceptions.HeatException) else str(error)
+    if isinstance(error, RemoteError):
+        # Another service's error inside the engine: a refusal (of a trust, say) is one here too.
+        return AccessDenied() if error.exc_type in ("Forbidden", "Unauthorized") else InternalFailure()
     found = ENGINE_ERRORS.get(type(error).__name__.removesuffix("_Remote"))
     if found is None:
         status = fault.http_error(type(error)).code

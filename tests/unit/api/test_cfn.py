@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from keystoneauth1 import exceptions as keystone
 from oslo_config import cfg
+from oslo_messaging import RemoteError
 
 from openkeel_heat.api.cfn import ec2token, errors, params, serializer
 from openkeel_heat.common import exceptions
@@ -106,6 +107,16 @@ def test_errors_by_the_bases_of_a_class() -> None:
     assert isinstance(errors.from_engine(Remote(stack_name="x")), errors.ActionInProgress)
     assert isinstance(errors.from_engine(exceptions.StackExists(stack_name="x")), errors.AlreadyExists)
     assert isinstance(errors.from_engine(exceptions.AuthorizationFailure()), errors.AccessDenied)
+
+
+@pytest.mark.parametrize(("kind", "answer"), [("Forbidden", "AccessDenied"), ("KeyError", "InternalFailure")])
+def test_error_of_another_service(engine: Any, kind: str, answer: str) -> None:
+    """A token made for signed requests cannot make a trust; Heat: 500 with a traceback."""
+    engine.answers = {**engine.answers, "create_stack": RemoteError(kind, "secret", ["Traceback"])}
+    query = urlencode({"Action": "CreateStack", "StackName": "s", "TemplateBody": TEMPLATE})
+    reply = harness.request(harness.cfn(engine), "GET", f"/v1/?{query}")
+    assert error_of(reply)[1] == answer
+    assert "secret" not in reply.text
 
 
 def test_every_error_class() -> None:
