@@ -430,7 +430,8 @@ class ResourceRegistry:
 
         def level_as_dict(level: Mapping[str, Any]) -> dict[str, Any]:
             out = {}
-            for key, value in level.items():
+            # a look-up in another thread may add an entry meanwhile
+            for key, value in list(level.items()):
                 if isinstance(value, dict):
                     out[key] = level_as_dict(value)
                 elif not isinstance(value, ResourceInfo):
