@@ -65,47 +65,46 @@ def list_resources(context: Any, identity: Mapping[str, str], nested_depth: int 
 
 
 class _Tree:
-    """The resources of a stack and of the stacks below it down to a depth."""
+    """The resources of a stack and of the stacks below it down to a depth: a stack, then what is inside its resources."""
 
     def __init__(self, context: Any, stack: Stack, depth: int, filters: Mapping[str, Any]) -> None:
-        self._context = context
         self._stack = stack
         self._depth = depth
-        self._filters = filters
+        assert stack.id is not None
+        below = stacks.list_descendants(stack.id, max_depth=depth) if depth else []
+        self._below = {row.id: Stack.from_row(context, row) for row in below}
+        self._rows = self._rows_by_stack(None)
+        self._shown = self._rows_by_stack(filters) if filters else self._rows
 
-    def resources(self) -> Iterator[Any]:
+    def _rows_by_stack(self, filters: Mapping[str, Any] | None) -> dict[str, list[Any]]:
+        """One query for the whole tree of a root stack, one per stack otherwise."""
         stack_id = self._stack.id
         assert stack_id is not None
-        if not self._depth:
-            rows = resources.list_by_stack(stack_id, self._filters or None)
-            if not self._filters:
-                self._stack.use_rows(rows)
-            yield from self._of(self._stack, rows)
-            return
-        below = [Stack.from_row(self._context, row) for row in
-                 stacks.list_descendants(stack_id, show_deleted=False, max_depth=self._depth)]
-        rows_of: dict[str, list[Any]] = {}
-        for row in self._rows(stack_id, below):
-            rows_of.setdefault(row.stack_id, []).append(row)
-        for stack in (self._stack, *below):
-            assert stack.id is not None
-            rows = rows_of.get(stack.id, [])
-            if not self._filters:
-                stack.use_rows(rows)
-            yield from self._of(stack, rows)
+        if self._depth and self._stack.owner_id is None:
+            rows = resources.list_by_root(stack_id, filters)
+        else:
+            rows = [row for one in (stack_id, *self._below) for row in resources.list_by_stack(one, filters)]
+        found: dict[str, list[Any]] = {}
+        for row in rows:
+            found.setdefault(row.stack_id, []).append(row)
+        return {key: list(records.by_name(rows).values()) for key, rows in found.items()}
 
-    def _rows(self, stack_id: str, below: list[Stack]) -> list[Any]:
-        if self._stack.owner_id is None:
-            return resources.list_by_root(stack_id, self._filters or None)
-        ids = [stack_id, *(stack.id for stack in below if stack.id)]
-        return [row for one in ids for row in resources.list_by_stack(one, self._filters or None)]
+    def resources(self) -> Iterator[Any]:
+        return self._walk(self._stack, self._depth)
 
-    @staticmethod
-    def _of(stack: Stack, rows: list[Any]) -> Iterator[Any]:
-        for row in records.by_name(rows).values():
+    def _walk(self, stack: Stack, depth: int) -> Iterator[Any]:
+        rows = self._rows.get(str(stack.id), [])
+        stack.use_rows(rows)
+        for row in self._shown.get(str(stack.id), []):
             resource = stack.resource_of_any_template(row)
             if resource is not None:
                 yield resource
+        if not depth:
+            return
+        for row in rows:
+            child = self._below.get(row.nova_instance)
+            if child is not None:
+                yield from self._walk(child, depth - 1)
 
 
 # find ---------------------------------------------------------------------------------------------------------------
