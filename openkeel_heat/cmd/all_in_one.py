@@ -61,6 +61,7 @@ def set_defaults(conf: cfg.ConfigOpts, state_dir: str) -> None:
     conf.set_default("deferred_auth_method", "password")
     conf.set_default("keystone_backend", config.LOCAL_KEYSTONE)
     url = f"http://127.0.0.1:{conf.heat_api_cfn.bind_port}"
+    conf.set_default("url", f"http://127.0.0.1:{conf.heat_api.bind_port}/v1/%(tenant_id)s", group="clients_heat")
     conf.set_default("heat_metadata_server_url", url)
     conf.set_default("heat_waitcondition_server_url", url + "/v1/waitcondition")
 
