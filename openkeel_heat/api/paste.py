@@ -38,6 +38,8 @@ from typing import Any
 
 from oslo_config import cfg
 
+from openkeel_heat.common import config
+
 LOG = logging.getLogger(__name__)
 
 WSGIApp = Callable[..., Any]
@@ -109,6 +111,16 @@ def pipeline_factory(loader: Any, global_conf: Mapping[str, str], **local_conf: 
     return app
 
 
+def cors_factory(global_conf: Mapping[str, str], **local_conf: str) -> Callable[[WSGIApp], WSGIApp]:
+    """CORS with ``[cors]`` of this process's configuration.
+
+    oslo.middleware's own factory reads the default files of a project again, and not those named on a command line.
+    """
+    from oslo_middleware import cors
+
+    return lambda app: cors.CORS(app, cfg.CONF)
+
+
 def root_app_factory(loader: Any, global_conf: Mapping[str, str], **local_conf: str) -> WSGIApp:
     """An old name of Paste's own urlmap, kept for files that still use it."""
     from paste import urlmap
@@ -139,6 +151,9 @@ def load_app(name: str | None = None, conf: cfg.ConfigOpts | None = None, paste_
     from paste.deploy import loadwsgi
 
     conf = conf or cfg.CONF
+    config.set_config_defaults()
+    if conf.debug:
+        conf.log_opt_values(LOG, logging.DEBUG)
     name = name or conf.prog
     paste_file = paste_file or find_paste_file(conf)
     flavored = f"{name}-{conf.paste_deploy.flavor}" if conf.paste_deploy.flavor else name

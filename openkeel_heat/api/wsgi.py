@@ -22,12 +22,13 @@ def init_application(prog: str = "heat-api") -> Callable[..., Any]:
     from oslo_config import cfg
 
     from openkeel_heat.api import paste
-    from openkeel_heat.common import config
+    from openkeel_heat.common import config, profiler
     from openkeel_heat.rpc import messaging
 
     cfg.CONF.reset()
     config.setup([], prog)
     messaging.setup(cfg.CONF)
+    profiler.setup(prog, cfg.CONF.host)
     return paste.load_app(prog, cfg.CONF)
 
 

@@ -105,7 +105,7 @@ def test_our_paste_file_has_heats_pipelines() -> None:
     # CloudWatch is gone; its filter is a leftover of Heat's file.
     assert set(recorded) - set(ours) == {"filter:cwversionnegotiation"}
     for name, section in recorded.items():
-        if name not in ours:
+        if name not in ours or name == "filter:cors":  # ours reads the configuration of the process
             continue
         for option, value in section.items():
             found: Any = ours[name][option]

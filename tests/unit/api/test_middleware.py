@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from keystoneauth1 import exceptions as keystone
 from oslo_config import cfg
-from oslo_middleware import http_proxy_to_wsgi
+from oslo_middleware import cors, http_proxy_to_wsgi
 
 from openkeel_heat.api import paste
 from openkeel_heat.api.middleware import auth_password, auth_url, context, custom_backend, fault, noauth, versions
@@ -280,6 +280,8 @@ paste.filter_factory = oslo_middleware.request_id:RequestId.factory
 def application(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Any:
     cfg.CONF.set_override("flavor", "noauth", group="paste_deploy")
     cfg.CONF.register_opts(http_proxy_to_wsgi.OPTS, group="oslo_middleware")
+    cfg.CONF.register_opts(cors.OPTS, group="cors")
+    cfg.CONF.set_override("allowed_origin", ["https://dashboard"], group="cors")
     cfg.CONF.set_override("enable_proxy_headers_parsing", True, group="oslo_middleware")
     file = pathlib.Path(__file__).parents[3] / "etc" / "heat" / "api-paste.ini"
     if request.param != "ours":
@@ -299,6 +301,16 @@ def test_proxy_headers(application: Any) -> None:
     forwarded = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "cloud.example", "X-Forwarded-Prefix": "/heat"}
     href = harness.request(application, "GET", "/", headers=forwarded).json["versions"][0]["links"][0]["href"]
     assert href == "https://cloud.example/heat/v1/"
+
+
+@pytest.mark.parametrize("application", ["ours"], indirect=True)
+def test_cors(application: Any) -> None:
+    reply = harness.request(application, "GET", "/v1/demo/stacks?limit=x", headers={"Origin": "https://dashboard"})
+    assert reply.headers["access-control-allow-origin"] == "https://dashboard"
+    assert "X-OpenStack-Request-ID" in reply.headers["access-control-expose-headers"]
+    asked = {"Origin": "https://dashboard", "Access-Control-Request-Method": "PATCH"}
+    reply = harness.request(application, "OPTIONS", "/v1/demo/stacks", headers=asked)
+    assert (reply.status, reply.headers["access-control-allow-methods"]) == (200, "PATCH")
 
 
 def test_no_such_paste_file() -> None:
