@@ -240,6 +240,8 @@ class StackResource(Resource):
     def update_with_template(self, child_template: Any, user_params: Any = None,
                              timeout_mins: int | None = None) -> Cookie | None:
         """Start an update of the child; its result goes to check_update_complete."""
+        if self._is_going_there(child_template, user_params):
+            return None
         if self.stack.action == self.stack.ROLLBACK and self._try_rollback():
             LOG.info('Triggered nested stack %s rollback', self.physical_resource_name())
             return {'target_action': self.stack.ROLLBACK}
@@ -265,6 +267,19 @@ class StackResource(Resource):
             # On the way back it is enough to wait for what is going on.
             if self.stack.action != self.stack.ROLLBACK:
                 raise
+
+    def _is_going_there(self, child_template: Any, user_params: Any) -> bool:
+        """Is the child being updated to that template already? (Started by an engine that died afterwards.)"""
+        if self.resource_id is None:
+            return False
+        nested = self.stack.nested_stacks
+        found = nested.status(self.resource_id)
+        if found is None or (found.action, found.status) != (self.UPDATE, self.IN_PROGRESS):
+            return False
+        current = nested.template(self.resource_id)
+        wanted = self._compiled_child(child_template, {} if user_params is None else user_params)
+        return (current is not None and current.t == wanted.t and dict(current.files) == dict(wanted.files)
+                and current.env.user_env_as_dict() == wanted.env.user_env_as_dict())
 
     def _try_rollback(self) -> bool:
         """Let a child that is being updated roll back by itself; False when it is not."""
