@@ -8,7 +8,9 @@ from typing import Any
 from oslo_serialization import jsonutils
 
 from openkeel_heat.common import passwords
+from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
+from openkeel_heat.resources.aws.cfn.wait_condition_handle import WaitConditionHandle
 from openkeel_heat.resources.kit import (
     attributes,
     constraints,
@@ -128,5 +130,22 @@ class HeatWaitConditionHandle(base.BaseWaitConditionHandle):
         }
 
 
+class UpdateWaitConditionHandle(WaitConditionHandle):
+    """A handle of the CloudFormation kind that is a new one, without signals, after each update.
+
+    Whoever signals has to be told the new URL, so that an update is complete when all of
+    them have done their work again.
+    """
+
+    support_status = support.SupportStatus(version='2014.1')
+
+    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
+                      check_init_complete: bool = True) -> bool:
+        raise UpdateReplace(self.name)
+
+
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::WaitConditionHandle': HeatWaitConditionHandle}
+    return {
+        'OS::Heat::WaitConditionHandle': HeatWaitConditionHandle,
+        'OS::Heat::UpdateWaitConditionHandle': UpdateWaitConditionHandle,
+    }

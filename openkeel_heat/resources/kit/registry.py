@@ -32,13 +32,21 @@ LOG = logging.getLogger(__name__)
 
 _HEAT = 'openkeel_heat.resources.heat.'
 
+_AWS = 'openkeel_heat.resources.aws.'
+
 # In the order in which they are listed.
 BUILT_IN: dict[str, str] = {
+    'AWS::CloudFormation::Stack': _AWS + 'cfn.stack:NestedStack',
+    'AWS::CloudFormation::WaitCondition': _AWS + 'cfn.wait_condition:WaitCondition',
+    'AWS::CloudFormation::WaitConditionHandle': _AWS + 'cfn.wait_condition_handle:WaitConditionHandle',
+    'OS::Heat::Delay': _HEAT + 'delay:Delay',
     'OS::Heat::None': _HEAT + 'none_resource:NoneResource',
     'OS::Heat::RandomString': _HEAT + 'random_string:RandomString',
+    'OS::Heat::ResourceChain': _HEAT + 'resource_chain:ResourceChain',
     'OS::Heat::ResourceGroup': _HEAT + 'resource_group:ResourceGroup',
     'OS::Heat::Stack': _HEAT + 'remote_stack:RemoteStack',
     'OS::Heat::TestResource': _HEAT + 'test_resource:TestResource',
+    'OS::Heat::UpdateWaitConditionHandle': _HEAT + 'wait_condition_handle:UpdateWaitConditionHandle',
     'OS::Heat::Value': _HEAT + 'value:Value',
     'OS::Heat::WaitCondition': _HEAT + 'wait_condition:HeatWaitCondition',
     'OS::Heat::WaitConditionHandle': _HEAT + 'wait_condition_handle:HeatWaitConditionHandle',
