@@ -353,3 +353,102 @@ def test_remote_stack_that_fails(remote: Any) -> None:
             drive(lifecycle.create(remote), remote)
     finally:
         cfg.CONF.clear_override('action_retry_limit')
+
+
+# --- OS::Heat::Delay
+
+
+def delay(**props: Any) -> Any:
+    return only({'type': 'OS::Heat::Delay', 'properties': props})
+
+
+def test_delay() -> None:
+    resource = delay(min_wait=5, actions=['CREATE', 'RESUME'])
+    driver = Driver(lifecycle.create(resource), resource).run(until=Pause)
+    assert 4.9 < driver.pauses[0] <= 5
+    resource._check_complete = lambda *cookie: True
+    driver.run()
+    del resource._check_complete
+    assert drive(lifecycle.suspend(resource), resource).pauses == []
+    driver = Driver(lifecycle.resume(resource), resource).run(until=Pause)
+    assert 4.9 < driver.pauses[0] <= 5
+
+
+def test_delay_beyond_the_timeout() -> None:
+    with pytest.raises(exception.StackValidationFailed,
+                       match=r'OS::Heat::Delay maximum delay 3601(\.0)?s exceeds stack timeout.'):
+        delay(min_wait=3600, max_jitter=1).validate()
+    with pytest.raises(exception.StackValidationFailed, match='is not an allowed value'):
+        delay(actions=['CHECK']).validate()
+
+
+# --- the CloudFormation dialect
+
+
+def cfn_stack() -> FakeStack:
+    clients = FakeClients(keystone=Plugin(FakeKeystone()), heat=Plugin())
+    stack = FakeStack(hot({
+        'h': {'type': 'AWS::CloudFormation::WaitConditionHandle'},
+        'w': {'type': 'AWS::CloudFormation::WaitCondition',
+              'properties': {'Handle': {'get_resource': 'h'}, 'Timeout': 10}},
+    }), clients=clients)
+    created(stack['h'])
+    stack.defn.update_resource_data('h', stack['h'].node_data())
+    return stack
+
+
+def test_cfn_wait_condition() -> None:
+    stack = cfn_stack()
+    driver = Driver(lifecycle.create(stack['w']), stack['w']).run(until=Pause)
+    with pytest.raises(exception.ResourceFailure, match='Metadata format invalid'):
+        stack['h'].signal({'Status': 'SUCCESS'})
+    stack['h'].signal({'Status': 'SUCCESS', 'UniqueId': 'u', 'Data': 'd', 'Reason': 'r'})
+    driver.run()
+    assert driver.short[-1] == 'CREATE_COMPLETE'
+    assert json.loads(stack['w'].FnGetAtt('Data')) == {'u': 'd'}
+
+
+def test_handle_of_another_stack() -> None:
+    stack = cfn_stack()
+    stack.name = 'other'
+    with pytest.raises(exception.ResourceFailure, match='WaitCondition invalid Handle stack st'):
+        drive(lifecycle.create(stack['w']), stack['w'])
+
+
+def test_update_handle_is_always_replaced() -> None:
+    clients = FakeClients(keystone=Plugin(FakeKeystone()), heat=Plugin())
+    definition = {'type': 'OS::Heat::UpdateWaitConditionHandle'}
+    resource = created(only(definition, clients=clients))
+    assert resource.FnGetRefId().startswith('http://heat:8000/v1/waitcondition/')
+    with pytest.raises(exception.UpdateReplace):
+        drive(lifecycle.update(resource, FakeStack(hot({'r': definition})).defn.resource_definition('r')), resource)
+
+
+def test_nested_stack_by_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    from openkeel_heat.common import urlfetch
+    text = b'{"AWSTemplateFormatVersion": "2010-09-09", "Outputs": {"o": {"Value": "x"}}}'
+    monkeypatch.setattr(urlfetch, 'get', lambda url: text)
+    resource = only({'type': 'AWS::CloudFormation::Stack',
+                     'properties': {'TemplateURL': 'http://x/t', 'Parameters': {}}})
+    driver = Driver(lifecycle.create(resource), resource).run(until=Pause)
+    resource.stack.nested_stacks.finish(o='x')
+    driver.run()
+    assert resource.FnGetAtt('Outputs.o') == 'x'
+    assert resource.FnGetRefId().startswith('arn:openstack:heat::project:stacks/')
+    for wrong in ('o', 'Outputs', 'Outputs.other'):
+        with pytest.raises(exception.InvalidTemplateAttribute):
+            resource.FnGetAtt(wrong)
+
+
+# --- OS::Heat::ResourceChain
+
+
+@pytest.mark.parametrize('concurrent, depends', [(False, ['0']), (True, None)])
+def test_chain(concurrent: bool, depends: Any) -> None:
+    props = {'resources': ['OS::Heat::TestResource', 'OS::Heat::None'], 'concurrent': concurrent,
+             'resource_properties': {'value': 'v'}}
+    resource = only({'type': 'OS::Heat::ResourceChain', 'properties': props})
+    resource.validate()
+    members = resource.child_template()['resources']
+    assert members['0'] == {'type': 'OS::Heat::TestResource', 'properties': {'value': 'v'}}
+    assert members['1'].get('depends_on') == depends
