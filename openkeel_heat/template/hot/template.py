@@ -82,9 +82,9 @@ class HOTemplate20130523(CommonTemplate):
     def _validate_section(self, section: str, key: str, data: Any, allowed_keys: Any) -> None:
         kind = section[:-1]
         if not isinstance(data, Mapping):
+            # the words in which clients know this mistake
             raise exception.StackValidationFailed(
-                message=_('"%(section)s" must contain a map of %(obj_name)s maps. Found a [%(_type)s] instead')
-                % {'section': section, '_type': type(data), 'obj_name': kind})
+                message="'%s' object has no attribute 'items'" % type(data).__name__)
         missing = _('Each %(object_name)s must contain a %(sub_section)s key.') % {
             'object_name': kind, 'sub_section': key}
         for _name, attrs in sorted(data.items(), key=lambda item: str(item[0])):

@@ -14,7 +14,7 @@ from tests.unit.template.helpers import template
 
 
 class Plugin:
-    class support_status:  # noqa: N801 - an instance in real life
+    class support_status:
         status = 'SUPPORTED'
         version = '1.0'
 
