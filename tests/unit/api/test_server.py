@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import http.client
 import os
 import pathlib
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -17,6 +19,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from openkeel_heat.api import server
 
@@ -103,8 +108,7 @@ def test_bodies_beyond_any_limit_are_not_read(api: server.ApiServer, app: App) -
 
 
 def test_header_limit(app: App) -> None:
-    with contextlib.closing(socket.socket()):
-        api = server.ApiServer(app, "127.0.0.1", 0, threads=1, max_header_line=100).start()
+    api = server.ApiServer(app, "127.0.0.1", 0, threads=1, max_header_line=100).start()
     try:
         assert raw(api, b"GET / HTTP/1.1\r\nHost: h\r\nX-A: " + b"x" * 2000 + b"\r\n\r\n").startswith(b"HTTP/1.1 413")
     finally:
@@ -156,6 +160,55 @@ def test_unix_socket(app: App, tmp_path: pathlib.Path) -> None:
             assert sock.recv(100).startswith(b"HTTP/1.1 200")
     finally:
         api.stop(1)
+
+
+def certificate(directory: pathlib.Path) -> tuple[str, str]:
+    """Files of a certificate for localhost, signed by itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (directory / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (directory / "key.pem").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return str(directory / "cert.pem"), str(directory / "key.pem")
+
+
+def test_tls(app: App, tmp_path: pathlib.Path) -> None:
+    cert, key = certificate(tmp_path)
+    api = server.ApiServer(app, "127.0.0.1", 0, threads=2, cert_file=cert, key_file=key).start()
+    try:
+        trusted = ssl.create_default_context(cafile=cert)
+        connection = http.client.HTTPSConnection("localhost", api.port, timeout=10, context=trusted)
+        connection.request("GET", "/")
+        assert connection.getresponse().read() == b"ok"
+        connection.close()
+        assert app.environs[0]["wsgi.url_scheme"] == "https"
+        # Somebody who speaks no TLS does no harm.
+        with contextlib.suppress(ConnectionResetError):
+            raw(api, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        connection.request("GET", "/")
+        assert connection.getresponse().read() == b"ok"
+    finally:
+        api.stop(1)
+
+
+def test_certificate_without_a_key(app: App, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(RuntimeError, match="key_file"):
+        server.ApiServer(app, "127.0.0.1", 0, cert_file=certificate(tmp_path)[0])
 
 
 # --- the daemon
