@@ -304,12 +304,22 @@ class Stack(Mapping[str, Any]):
             data = self.defn.data_of(name)
             if data is not None:
                 if (data.action, data.status) in _FINDABLE and data.reference_id() == refid:
-                    return self.resources[name]
+                    return self._with_present_row(self.resources[name], data.primary_key)
                 continue
             resource = self.resources[name]
             if (resource.action, resource.status) in _FINDABLE and refid in (resource.FnGetRefId(), name):
                 return resource
         return None
+
+    def _with_present_row(self, resource: Any, row_id: int | None) -> Any:
+        """During a traversal other resources than the node's own are definitions only: load the one that was found."""
+        if self.in_convergence_check and resource.record.id is None and row_id is not None:
+            from openkeel_heat.db import resources as db
+
+            row = db.get(row_id)
+            if row is not None:
+                records.load(resource, row)
+        return resource
 
     def load_resource_data(self, for_resources: bool = False, for_outputs: Any = True) -> None:
         """Let functions see the present reference ids and attributes of all resources (for outputs, by default)."""
