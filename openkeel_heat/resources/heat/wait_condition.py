@@ -70,7 +70,7 @@ class HeatWaitCondition(Resource):
         raise ValueError(_('%s is not a valid wait condition handle.') % name)
 
     def wake_key(self) -> Any:
-        return None if self._handle is None else ('resource-signal', self._handle.id)
+        return None if self._handle is None else ('resource', self._handle.id)
 
     def _start(self, handle: Any) -> Waiting:
         self._handle = handle

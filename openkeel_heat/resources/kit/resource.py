@@ -107,12 +107,25 @@ class Resource(Signals):
         gone = stack.action if stack.action in (self.DELETE, self.ROLLBACK) else self.INIT
         self.record = ResourceRecord(name=name, action=gone, created_at=getattr(stack, 'created_time', None),
                                      updated_at=getattr(stack, 'updated_time', None))
+        if getattr(stack, 'in_convergence_check', False):
+            self._load_node_data()
         self.reparse(client_resolve=False)
         self._init_attributes()
 
     def _init_attributes(self) -> None:
         self.attributes = attributes.Attributes(
             self.name, {**self.attributes_schema, **self.base_attributes_schema}, self._resolve_any_attribute)
+
+    def _load_node_data(self) -> None:
+        """While one node is processed, all that is known of other resources is what arrived with it."""
+        try:
+            data = self.stack.defn.resource(self.name)._resource_data
+        except KeyError:
+            return
+        if data is not None:
+            record = self.record
+            record.id, record.uuid, record.action, record.status = (
+                data.primary_key, data.uuid, data.action, data.status)
 
     def load_record(self, record: ResourceRecord) -> None:
         """Take a row over (the engine calls this after making the object)."""

@@ -250,7 +250,7 @@ def test_wait_condition() -> None:
     stack = waiting_stack(count=2)
     handle, condition = stack['h'], stack['w']
     driver = Driver(lifecycle.create(condition), condition).run(until=Pause)
-    assert driver.steps[-1].wake_on == ('resource-signal', handle.id)
+    assert driver.steps[-1].wake_on == ('resource', handle.id)
     handle.signal({'data': 'one'})
     driver.step()
     assert not driver.done
