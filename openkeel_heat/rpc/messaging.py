@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections.abc import Iterable
 from concurrent import futures
 from typing import Any, Protocol
 
 import oslo_messaging
 from oslo_config import cfg
+from oslo_log import log as logging
 from oslo_messaging.rpc import dispatcher
 
 from openkeel_heat.common import exceptions
 from openkeel_heat.rpc.serializer import RequestContextSerializer
+
+LOG = logging.getLogger(__name__)
 
 CONTROL_EXCHANGE = "heat"
 ALLOWED_REMOTE_EXMODS = [exceptions.WIRE_MODULE]
@@ -160,6 +164,26 @@ def get_server(
 
 
 get_rpc_server = get_server
+
+
+def stop_servers(servers: Iterable[Any]) -> None:
+    """Stop servers and wait until the messages that they have begun are done.
+
+    All at once: a listener on a broker may need seconds to notice that it should end.
+    """
+    threads = [threading.Thread(target=_stop_server, args=(server,), name="rpc-stop") for server in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _stop_server(server: Any) -> None:
+    try:
+        server.stop()
+        server.wait()
+    except Exception:
+        LOG.exception("A server did not stop")
 
 
 def send(message: Message, ctxt: Any, timeout: float | None = None) -> Any:

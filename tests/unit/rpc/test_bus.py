@@ -72,9 +72,7 @@ def bus(option: Callable[..., None]) -> Iterator[list[Any]]:
     messaging.setup(url="fake://")
     servers: list[Any] = []
     yield servers
-    for each in servers:
-        each.stop()
-        each.wait()
+    messaging.stop_servers(servers)
     messaging.cleanup()
     messaging.watchers.clear()
 

@@ -75,9 +75,7 @@ def bus(vhost: str, option: Callable[..., None]) -> Iterator[list[Any]]:
     messaging.setup(url=vhost)
     servers: list[Any] = []
     yield servers
-    for each in servers:
-        each.stop()
-        each.wait()
+    messaging.stop_servers(servers)
     messaging.cleanup()
 
 
