@@ -22,6 +22,8 @@ ADHOC_ATTRS = "webob.adhoc_attrs"
 #: A refused body is read away up to this many bytes, so that the client gets the answer rather than a reset.
 DRAIN_LIMIT = 64 * 1024 * 1024
 _CHUNK = 64 * 1024
+#: Maps and lists within each other in a body; far more than a template may have, far less than stops the interpreter.
+MAX_NESTING = 250
 
 
 class Query:
@@ -146,11 +148,14 @@ class Request:
         if raw is None:
             return None
         try:
-            return json.loads(raw.decode("utf-8"))
+            body: dict[str, Any] = json.loads(raw.decode("utf-8"))
         except ValueError as error:
             raise exc.HTTPBadRequest(str(error)) from error
         except RecursionError as error:
             raise exc.HTTPBadRequest(_("The JSON body is nested too deeply.")) from error
+        if raw.count(b"{") + raw.count(b"[") > MAX_NESTING and _deeper(body, MAX_NESTING):
+            raise exc.HTTPBadRequest(_("The JSON body is nested too deeply."))
+        return body
 
     def _raw_json(self) -> bytes | None:
         environ = self.environ
@@ -200,6 +205,21 @@ def application_url(environ: Mapping[str, Any]) -> str:
     elif host.endswith(":443") and scheme == "https":
         host = host[:-4]
     return f"{scheme}://{host}{quote(environ.get('SCRIPT_NAME', '').encode('latin-1'), safe=_PATH_SAFE)}".rstrip("/")
+
+
+def _deeper(value: Any, limit: int) -> bool:
+    """Whether maps and lists in `value` are nested deeper than `limit`."""
+    level = [value]
+    for _depth in range(limit):
+        level = [
+            inner
+            for item in level
+            for inner in (item.values() if isinstance(item, dict) else item)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _drain(stream: Any, left: int) -> int:

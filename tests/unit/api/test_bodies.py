@@ -154,11 +154,12 @@ DEEP = 5000
     "body",
     [
         b'{"a":' * 100_000,
+        b'{"stack_name": "s", "environment": {"parameters": ' + b'{"a":' * 260 + b"1" + b"}" * 262,
         json.dumps({"stack_name": "s"}).encode()[:-1] + b', "template": ' + b'{"a":' * 200 + b"1" + b"}" * 201,
         json.dumps({"stack_name": "s", "template": "a: " + "[" * DEEP + "]" * DEEP}).encode(),
         json.dumps({"stack_name": "s", "template": TEMPLATE, "environment": "a: " + "{a: " * DEEP}).encode(),
     ],
-    ids=["body", "template object", "template text", "environment text"],
+    ids=["body", "environment object", "template object", "template text", "environment text"],
 )
 def test_nesting(engine: Any, body: bytes) -> None:
     reply = harness.request(harness.native(engine), "POST", STACKS, body)
