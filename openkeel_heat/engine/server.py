@@ -131,13 +131,13 @@ class Engine:
                 return
             LOG.info('Stopping engine %s', self.engine_id)
             from openkeel_heat.engine.operations import runtime
+            from openkeel_heat.rpc import messaging
 
             hub = self._hub
             hub.draining = True
             self.recovery.stop()
             runtime.unregister(self)
-            for server in self._servers:
-                self._stop_server(server)
+            messaging.stop_servers(self._servers)
             if graceful:
                 self.scheduler.drain(DRAIN_SECONDS)
             left = hub.under_way()
@@ -147,7 +147,7 @@ class Engine:
             if graceful and left:
                 self._hand_over(left)
             if self._listener is not None:
-                self._stop_server(self._listener)
+                messaging.stop_servers([self._listener])
             self._stopped.set()
             LOG.info('Engine %s has stopped', self.engine_id)
 
@@ -158,14 +158,6 @@ class Engine:
             found = self._hub.traversals.get(visit.traversal_id)
             if found is not None and not visit.stale:
                 self._hub.cast(found, visit)
-
-    @staticmethod
-    def _stop_server(server: Any) -> None:
-        try:
-            server.stop()
-            server.wait()
-        except Exception as exc:
-            LOG.error('An RPC server did not stop: %s', exc)
 
     def wait(self) -> None:
         """Until ``stop`` has finished."""
