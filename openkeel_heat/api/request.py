@@ -149,6 +149,9 @@ class Request:
             return None
         try:
             body: dict[str, Any] = json.loads(raw.decode("utf-8"))
+            if b"\\ud" in raw or b"\\uD" in raw:
+                # Half of a surrogate pair is no text: neither the bus nor a database would take it.
+                json.dumps(body, ensure_ascii=False).encode("utf-8")
         except ValueError as error:
             raise exc.HTTPBadRequest(str(error)) from error
         except RecursionError as error:

@@ -195,3 +195,9 @@ def test_types_that_mean_json(engine: Any, content_type: str) -> None:
 def test_a_body_where_none_is_taken(engine: Any) -> None:
     assert harness.request(harness.native(engine), "DELETE", STACK, {"a": 1}).status == 400
     assert engine.sent == []
+
+
+@pytest.mark.parametrize(("text", "status"), [("\\ud83d\\ude00", 201), ("\\ud83d", 400), ("\\uDE00x", 400)])
+def test_surrogates(engine: Any, text: str, status: int) -> None:
+    body = '{"stack_name": "s", "template": {"heat_template_version": "2018-08-31", "description": "%s"}}' % text
+    assert harness.request(harness.native(engine), "POST", STACKS, body).status == status
