@@ -2,9 +2,9 @@
 """The client plugin of resources that talk to no service: it knows no error of any service."""
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
+
+from oslo_utils import excutils
 
 
 class NoClientPlugin:
@@ -27,12 +27,10 @@ class NoClientPlugin:
     def is_client_exception(self, ex: BaseException) -> bool:
         return False
 
-    @property
-    @contextlib.contextmanager
-    def ignore_not_found(self) -> Iterator[None]:
-        yield
+    @excutils.exception_filter  # type: ignore[arg-type]
+    def ignore_not_found(self, ex: BaseException) -> bool:
+        return self.is_not_found(ex)
 
-    @property
-    @contextlib.contextmanager
-    def ignore_conflict_and_not_found(self) -> Iterator[None]:
-        yield
+    @excutils.exception_filter  # type: ignore[arg-type]
+    def ignore_conflict_and_not_found(self, ex: BaseException) -> bool:
+        return self.is_conflict(ex) or self.is_not_found(ex)
