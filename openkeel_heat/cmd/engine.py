@@ -25,12 +25,8 @@ def main() -> int:
 
     conf = process.setup(sys.argv[1:], PROG)
 
-    def make() -> workers.Worker:
-        workers.report_on_signal(conf)
-        return process.make_engine(conf)
-
     process.preload_engine()
-    return workers.run(conf, make, worker_count(conf.num_engine_workers), chosen)
+    return workers.run(conf, lambda: process.make_engine(conf), worker_count(conf.num_engine_workers), chosen)
 
 
 if __name__ == "__main__":

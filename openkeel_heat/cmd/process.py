@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from typing import Any
 
 from oslo_config import cfg
 
@@ -35,7 +36,7 @@ def preload_engine() -> None:
             continue  # a driver that this installation does not use
 
 
-def make_engine(conf: cfg.ConfigOpts) -> object:
+def make_engine(conf: cfg.ConfigOpts) -> Any:
     """An engine of this process, not started."""
     from openkeel_heat.db import session
     from openkeel_heat.engine.server import Engine

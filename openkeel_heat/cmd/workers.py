@@ -74,6 +74,7 @@ def _run_cotyledon(conf: cfg.ConfigOpts, make: Callable[[], Worker], count: int)
 
         def __init__(self, worker_id: int) -> None:
             super().__init__(worker_id)
+            report_on_signal(conf)  # here is the main thread of the worker process, run() has another
             self.graceful_shutdown_timeout = conf.graceful_shutdown_timeout
             self.worker: Worker | None = None
 
@@ -114,6 +115,7 @@ def _run_eventlet(conf: cfg.ConfigOpts, make: Callable[[], Worker], count: int) 
             self.worker: Worker | None = None
 
         def start(self) -> None:
+            report_on_signal(conf)
             self.worker = make()
             self.worker.start()
 
