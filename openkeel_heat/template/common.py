@@ -15,7 +15,9 @@ from openkeel_heat.template.definition import ResourceDefinition
 from openkeel_heat.template.output import OutputDefinition
 from openkeel_heat.template.template import Template
 
-_OBJECT = (Mapping, nodes.FunctionNode, nodes.Broken)
+#: concrete types come first because they are faster to tell
+_OBJECT = (dict, nodes.Node, Mapping)
+_NAMES = (list, str, Sequence)
 _STRING = (str, nodes.FunctionNode, nodes.Broken)
 
 
@@ -86,7 +88,7 @@ class CommonTemplate(Template):
         head['resource_type'] = self._field(name, data, self.RES_TYPE, (str,), 'string', context)
         fields['properties'] = self._field(name, data, self.RES_PROPERTIES, _OBJECT, 'object', context)
         fields['metadata'] = self._field(name, data, self.RES_METADATA, _OBJECT, 'object', context)
-        depends = self._field(name, data, self.RES_DEPENDS_ON, (Sequence,), 'list or string', None)
+        depends = self._field(name, data, self.RES_DEPENDS_ON, _NAMES, 'list or string', None)
         if isinstance(depends, str):
             depends = [depends]
         elif depends and not all(isinstance(item, str) for item in depends):
@@ -110,7 +112,7 @@ class CommonTemplate(Template):
         value = data[key]
         if context is not None:
             value = nodes.compile_snippet(value, context, '.'.join([self.RESOURCES, name, key]))
-        if not isinstance(value, kinds):
+        if not isinstance(value, kinds) or (kinds is _OBJECT and isinstance(value, nodes.ListNode)):
             raise TypeError(_('Resource %(name)s %(key)s type must be %(typename)s')
                             % {'name': name, 'key': key, 'typename': kind_name})
         return value

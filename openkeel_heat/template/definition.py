@@ -75,7 +75,8 @@ class ResourceDefinition:
         self.deletion_policy(scope)
 
     def deletion_policy(self, scope: Any) -> str | None:
-        policy = nodes.resolve(self.fields.get('deletion_policy'), scope)
+        field = self.fields.get('deletion_policy')
+        policy = None if field is None else nodes.resolve(field, scope)
         if policy is None:
             return None
         if policy not in self.deletion_policies:
@@ -84,9 +85,10 @@ class ResourceDefinition:
 
     def enabled(self, scope: Any) -> bool:
         """Whether the condition, if any, holds."""
-        condition = nodes.resolve(self.fields.get('condition'), scope)
-        if condition is None:
+        field = self.fields.get('condition')
+        if field is None:
             return True
+        condition = nodes.resolve(field, scope)
         try:
             return bool(scope.conditions.is_enabled(condition))
         except ValueError as exc:

@@ -320,7 +320,7 @@ def is_list(value: Any) -> bool:
 
 def is_sequence(value: Any) -> bool:
     """Whether a value is a sequence but no text."""
-    return isinstance(value, Sequence) and not isinstance(value, str)
+    return isinstance(value, (list, ListNode, Sequence)) and not isinstance(value, str)
 
 
 def compile_snippet(snippet: Any, context: CompileContext, path: str = '') -> Any:
@@ -344,58 +344,77 @@ def _path_text(path: Path) -> str:
     return ''.join(reversed(parts))
 
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
 def _compile(snippet: Any, context: CompileContext, path: Path) -> Any:
-    if isinstance(snippet, dict) or (isinstance(snippet, Mapping) and not isinstance(snippet, Node)):
-        if len(snippet) == 1:
-            for name, args in snippet.items():
-                function = context.functions.get(name)
-                if function is not None:
-                    return _compile_call(function, name, args, context, (path, name))
-        children = {}
-        flags = has_nodes = 0
-        for key, value in snippet.items():
-            kind = type(value)
-            if kind is str or kind is int or kind is bool or value is None:
-                children[key] = value
-                continue
-            child = children[key] = _compile(value, context, (path, key))
-            if isinstance(child, Node):
-                has_nodes = 1
-                flags |= child.flags
-        return MapNode(children, flags) if has_nodes else snippet
-    if isinstance(snippet, str) or snippet is None or isinstance(snippet, (bool, int, float)):
+    kind = type(snippet)
+    if kind in _SCALARS:
         return snippet
-    if isinstance(snippet, Node):
+    if kind is dict:
+        return _compile_map(snippet, context, path)
+    if kind is list:
+        return _compile_list(snippet, context, path)
+    if isinstance(snippet, (Node, str)):
         return snippet
     if isinstance(snippet, (BoundFunction, BoundMap, BoundList)):
         return _compile(snippet.render(), context, path)
+    if isinstance(snippet, Mapping):
+        return _compile_map(snippet, context, path)
     if isinstance(snippet, Iterable):
-        items = []
-        flags = has_nodes = 0
-        for index, value in enumerate(snippet):
-            item = _compile(value, context, (path, (index,)))
-            items.append(item)
-            if isinstance(item, Node):
-                has_nodes = 1
-                flags |= item.flags
-        if has_nodes:
-            return ListNode(items, flags)
-        return snippet if isinstance(snippet, list) else items
+        return _compile_list(list(snippet), context, path)
     return snippet
 
 
+def _compile_map(snippet: Mapping[Any, Any], context: CompileContext, path: Path) -> Any:
+    if len(snippet) == 1:
+        for name, args in snippet.items():
+            function = context.functions.get(name)
+            if function is not None:
+                return _compile_call(function, name, args, context, (path, name))
+    children = {}
+    flags = 0
+    has_nodes = False
+    for key, value in snippet.items():
+        if type(value) in _SCALARS:
+            children[key] = value
+            continue
+        child = children[key] = _compile(value, context, (path, key))
+        if isinstance(child, Node):
+            has_nodes = True
+            flags |= child.flags
+    return MapNode(children, flags) if has_nodes else snippet
+
+
+def _compile_list(snippet: list[Any], context: CompileContext, path: Path) -> Any:
+    items = []
+    flags = 0
+    has_nodes = False
+    for index, value in enumerate(snippet):
+        if type(value) in _SCALARS:
+            items.append(value)
+            continue
+        item = _compile(value, context, (path, (index,)))
+        items.append(item)
+        if isinstance(item, Node):
+            has_nodes = True
+            flags |= item.flags
+    return ListNode(items, flags) if has_nodes else snippet
+
+
 def _compile_call(function: Any, name: Any, raw_args: Any, context: CompileContext, path: Path) -> Any:
+    native = isinstance(function, type) and issubclass(function, FunctionNode)
     try:
-        if isinstance(function, type) and issubclass(function, FunctionNode) and function.is_macro:
+        if native and function.is_macro:
             return function(name, (raw_args, _path_text(path)), context)
-        if getattr(function, 'parse_args', None) is not None and not getattr(function, 'makes_node', False):
+        if not native and hasattr(function, 'parse_args'):
             return ForeignMacro(name, raw_args, context, function, _path_text(path))
         args = _compile(raw_args, context, path)
-        broken = _first_broken(args)
-        if broken is not None:
-            return Broken(broken.error, {name: raw_args})
-        if getattr(function, 'makes_node', False) or (isinstance(function, type)
-                                                      and issubclass(function, FunctionNode)):
+        if isinstance(args, Node) and args.flags & UNSETTLED:
+            broken = _first_broken(args)
+            if broken is not None:
+                return Broken(broken.error, {name: raw_args})
+        if native or getattr(function, 'makes_node', False):
             return function(name, args, context)
         return ForeignFunction(name, args, context, function)
     except (ValueError, TypeError, KeyError) as exc:
@@ -422,9 +441,6 @@ def _first_broken(value: Any) -> Broken | None:
         if found is not None:
             return found
     return None
-
-
-_SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def copy_plain(value: Any) -> Any:

@@ -11,7 +11,6 @@ YAML is read by :mod:`.yaml_reader`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -52,17 +51,15 @@ def _yaml_error(text: str, error: yaml.YAMLError) -> str:
     return str(error)
 
 
-def check_nesting(value: Any, limit: int | None = None) -> None:
-    """Refuse data nested deeper than the limit (for templates that arrive as objects)."""
+def check_nesting(value: dict[Any, Any] | list[Any], limit: int | None = None) -> None:
+    """Refuse JSON data nested deeper than the limit (for templates that arrive as objects)."""
     allowed = bounds.current().max_nesting if limit is None else limit
     level = [value]
     for _depth in range(allowed + 1):
         below: list[Any] = []
         for item in level:
-            if isinstance(item, Mapping):
-                below.extend(v for v in item.values() if isinstance(v, (dict, list)))
-            elif isinstance(item, list):
-                below.extend(v for v in item if isinstance(v, (dict, list)))
+            parts = item.values() if type(item) is dict else item
+            below += [part for part in parts if type(part) is dict or type(part) is list]
         if not below:
             return
         level = below
@@ -104,7 +101,8 @@ def simple_parse(text: str | bytes, url: str | None = None, limits: bounds.Limit
             data = {}
     else:
         if text.count('{') + text.count('[') > limits.max_nesting:
-            check_nesting(data, limits.max_nesting)
+            if isinstance(data, (dict, list)):
+                check_nesting(data, limits.max_nesting)
     if not isinstance(data, dict):
         raise ValueError(_('The template is not a JSON object or YAML mapping.'))
     return data

@@ -9,7 +9,16 @@ from typing import Any
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template.attributes import ALL_ATTRIBUTES, select_from_attribute
-from openkeel_heat.template.nodes import DYNAMIC, REFERS, CompileContext, FunctionNode, Node, resolve
+from openkeel_heat.template.nodes import (
+    DYNAMIC,
+    REFERS,
+    CompileContext,
+    FunctionNode,
+    ListNode,
+    Node,
+    is_sequence,
+    resolve,
+)
 
 _READY_ACTIONS = frozenset(('CREATE', 'ADOPT', 'SUSPEND', 'RESUME', 'UPDATE', 'ROLLBACK', 'SNAPSHOT', 'CHECK'))
 _READY_FOR_ALL = frozenset(('CREATE', 'ADOPT', 'SUSPEND', 'RESUME', 'UPDATE', 'CHECK', 'SNAPSHOT'))
@@ -118,7 +127,7 @@ class GetAttThenSelect(_ResourceReference):
 
     def _parse_args(self) -> tuple[Any, Any, Any]:
         args = self.args
-        if not isinstance(args, Sequence) or isinstance(args, str):
+        if not is_sequence(args):
             raise TypeError(_('Argument to "%s" must be a list') % self.fn_name)
         if len(args) < 2:
             raise ValueError(_('Arguments to "%s" must be of the form [resource_name, attribute, (path), ...]')
@@ -185,7 +194,7 @@ class GetAttAllAttributes(GetAtt):
         if not self.args:
             raise ValueError(_('Arguments to "%s" can be of the next forms: [resource_name] or '
                                '[resource_name, attribute, (path), ...]') % self.fn_name)
-        if not isinstance(self.args, Sequence):
+        if not isinstance(self.args, (list, ListNode, Sequence)):
             raise TypeError(_('Argument to "%s" must be a list') % self.fn_name)
         if len(self.args) > 1:
             return super()._parse_args()
