@@ -181,7 +181,8 @@ def signal(runtime: Runtime, context: Any, identity: Mapping[str, str], resource
 
 def _handle_signal(runtime: Runtime, stack: Stack, resource: Any, details: Any) -> None:
     needs_metadata_updates = resource.signal(details, False)
-    runtime.convergence.wake(("resource", resource.record.id))
+    for kind in ("resource", "hook"):
+        runtime.convergence.wake((kind, resource.record.id))
     if not needs_metadata_updates:
         return
     # metadata of other resources may be made of this one's attributes

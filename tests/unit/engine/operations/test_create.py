@@ -157,7 +157,8 @@ def test_environment_files_lose_against_what_was_given_by_hand(service: Any) -> 
 
 def test_hidden_parameters(service: Any, config: Any) -> None:
     config(encrypt_parameters_and_properties=True)
-    parameters = {"n": {"type": "number", "hidden": True}, "t": {"type": "string", "hidden": True}, "o": {"type": "string"}}
+    parameters = {"n": {"type": "number", "hidden": True}, "t": {"type": "string", "hidden": True},
+                  "o": {"type": "string"}}
     template = hot({"a": value({"get_param": "t"})}, parameters=parameters,
                    outputs={"n": {"value": {"get_param": "n"}}, "a": {"value": {"get_attr": ["a", "value"]}}})
     identity = service.create(template, {"parameters": {"n": 5, "t": "geheim", "o": "open"}})

@@ -13,7 +13,7 @@ OUTPUTS = {"p": {"value": {"get_param": "p"}}, "q": {"value": {"get_param": "q"}
 
 
 def slow(seconds: int = 30) -> dict[str, Any]:
-    return {"type": "OS::Heat::TestResource", "properties": {"value": "v", "wait_secs": seconds}}
+    return {"type": "OS::Heat::TestResource", "properties": {"value": "v", "action_wait_secs": {"create": seconds}}}
 
 
 def test_put_replaces_everything(service: Any) -> None:
