@@ -66,6 +66,10 @@ class API:
             if not isinstance(answer, exc.HTTPError):
                 return answer(environ, start_response)
             raise response.to_raise(answer, environ) from answer
+        except TypeError as error:
+            # Of the engine or our own: a value had a type that nobody reckoned with.
+            LOG.error("A request was taken for malformed: %s", error, exc_info=cfg.CONF.debug)
+            raise response.to_raise(response.malformed(), environ) from error
         except Exception as error:
             raised = response.to_raise(error, environ)
             if raised is error:
