@@ -215,8 +215,8 @@ def test_start_under_another_traversal_writes_nothing(stack):
 
 
 def finish(stack: Any, status: str = 'COMPLETE', **kw: Any) -> bool:
-    done, _ = traversals.finish(Finish(stack.id, kw.pop('traversal', 't2'), kw.pop('action', 'UPDATE'), status, 'reason',
-                                       event(stack.id), **kw))
+    done, _ = traversals.finish(Finish(
+        stack.id, kw.pop('traversal', 't2'), kw.pop('action', 'UPDATE'), status, 'reason', event(stack.id), **kw))
     return done
 
 
