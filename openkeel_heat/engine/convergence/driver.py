@@ -87,7 +87,7 @@ class Driver:
                 lifecycle.close()
                 raise
             except TimedOut as exc:
-                error = TimedOut(f'Task {self._resource.action.lower()} from {self._resource} Timed out')
+                error = TimedOut(f'Task {self._resource.record.action.lower()} from {self._resource} Timed out')
                 error.__cause__ = exc
             except BaseException as exc:
                 error = exc

@@ -31,5 +31,6 @@ def template_id(database) -> int:
 def stack(database, template_id) -> Any:
     stack_id = stacks.insert({
         'name': 'web', 'raw_template_id': template_id, 'tenant': 'project', 'disable_rollback': True,
-        'action': 'CREATE', 'status': 'IN_PROGRESS', 'status_reason': '', 'current_traversal': 't1', 'convergence': True})
+        'action': 'CREATE', 'status': 'IN_PROGRESS', 'status_reason': '', 'current_traversal': 't1',
+        'convergence': True})
     return stacks.get(stack_id)

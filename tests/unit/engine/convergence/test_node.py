@@ -259,10 +259,12 @@ def test_a_time_out_names_the_task(scheduler, rows, resource):
         except driver_module.TimedOut as exc:
             reasons.append(str(exc))
             raise
-    drive(scheduler, resource, life())
+    resource.record.action = 'CREATE'
+    task = drive(scheduler, resource, life())
     assert scheduler.settle(5)
     scheduler.cancel('it', driver_module.TimedOut())
     assert scheduler.drain(5)
+    assert isinstance(task.error, driver_module.TimedOut)
     assert reasons == ['Task create from Resource "a" Timed out']
 
 
