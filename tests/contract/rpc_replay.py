@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Playing recorded RPC calls to our endpoints, and comparing what comes back.
 
-A recording names what differs per run by markers (``uuid-0001``, ``<isotime>`` ...). :class:`Names` learns what each
+A recording names what differs per run by markers (``uuid-0001``, ``<isotime>``). :class:`Names` learns what each
 stands for when it first meets it, and insists on it afterwards; short ids at the end of physical names are learnt the same way.
 """
 from __future__ import annotations
@@ -24,7 +24,7 @@ ORDER = ("create_and_show", "errors", "template_calls", "functions_list", "updat
 _MARK = re.compile(r"uuid-\d{4}|<isotime>|<datetime>|<hostname>|<text>|<addr>|<fernet-token>|<dbtime>"
                    r"|(?<=-)[a-z0-9]{12}(?![a-z0-9])")
 #: What is made at random: the values of random strings.
-_RANDOM = re.compile(r"resources\.[rd]\.resource_data\.value$|output_value\[\d+\]$")
+_RANDOM = re.compile(r"resource_data(\[\d+\])?\.value$|\.data\.resource_data\.value$|output_value\[\d+\]$")
 _FORMS = {"<isotime>": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<datetime>": r".+", "<hostname>": r".+",
           "<text>": r"(?s:.*)", "<addr>": r"[0-9a-f]+", "<fernet-token>": r".+", "<dbtime>": r".+"}
 

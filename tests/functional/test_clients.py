@@ -126,7 +126,7 @@ def sdk(cloud: AllInOne) -> Iterator[Any]:
     import openstack as openstacksdk
 
     connection = openstacksdk.connection.Connection(
-        auth_type="none", orchestration_endpoint_override=f"{cloud.url}/v1/demo")
+        auth_type="admin_token", auth={"endpoint": f"{cloud.url}/v1/demo", "token": "none"})
     yield connection
     connection.close()
 
@@ -149,8 +149,8 @@ def test_openstacksdk(sdk: Any, name: str) -> None:
 def test_openstacksdk_cloud_layer(sdk: Any, name: str) -> None:
     template = ROOT / "doc" / "examples" / "quickstart.yaml"
     stack = sdk.create_stack(name, template_file=str(template), wait=True, timeout=60, members=1)
-    assert stack.stack_status == "CREATE_COMPLETE"
-    assert sdk.update_stack(name, template_file=str(template), wait=True, timeout=60, members=2).stack_status == "UPDATE_COMPLETE"
+    assert stack.status == "CREATE_COMPLETE"
+    assert sdk.update_stack(name, template_file=str(template), wait=True, timeout=60, members=2).status == "UPDATE_COMPLETE"
     assert sdk.delete_stack(name, wait=True)
     assert sdk.get_stack(name) is None
 
