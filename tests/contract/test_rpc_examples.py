@@ -233,8 +233,9 @@ def test_section(player: Player, section: str, monkeypatch: pytest.MonkeyPatch) 
     if section in ROWS_AFTER:
         wrong += _compare_rows(player.names, ROWS_AFTER[section])
     if section == "delete":
-        left = {table: count for table in ("resource", "resource_data", "resource_snapshot", "snapshot", "sync_point",
-                                           "stack_tag", "stack_lock", "user_creds") if (count := _count(table, "1 = 1"))}
+        tables = ("resource", "resource_data", "resource_snapshot", "snapshot", "sync_point", "stack_tag",
+                  "stack_lock", "user_creds")
+        left = {table: count for table in tables if (count := _count(table, "1 = 1"))}
         if left:
             wrong.append(f"left behind: {left}")
     print(f"{section}: {len(recorded['calls'])} calls, {sum(expected.values())} notifications")
