@@ -35,6 +35,7 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 IDLE_SECONDS = 5.0
+SWEEP_AT = 500            # entries of the heap from which on void ones are thrown out
 
 TaskGenerator = Generator[Any, Any, Any]
 Done = Callable[['Task'], None]
@@ -140,6 +141,7 @@ class Scheduler:
         self._ready: collections.deque[Task | Timer] = collections.deque()
         self._heap: list[tuple[float, int, Task | Timer, int]] = []
         self._count = itertools.count()
+        self._sweep_at = SWEEP_AT
         self._tasks: dict[Hashable, set[Task]] = {}
         self._sleepers: dict[Hashable, set[Task]] = {}
         self._all: set[Task] = set()
@@ -288,12 +290,22 @@ class Scheduler:
             thread.start()
 
     def _add_timer(self, due: float, item: Task | Timer, round_: int) -> None:
+        if len(self._heap) >= self._sweep_at:
+            self._sweep()
         heapq.heappush(self._heap, (due, next(self._count), item, round_))
         if self._heap[0][2] is item:
             if self._leader:
                 self._leader_cond.notify()
             else:
                 self._summon()
+
+    def _sweep(self) -> None:
+        """Throw out what was cancelled or woken long before its time; done when the heap has doubled."""
+        self._heap = [entry for entry in self._heap if (
+            not entry[2].cancelled if isinstance(entry[2], Timer)
+            else entry[2]._state == 'waiting' and entry[2]._round == entry[3])]
+        heapq.heapify(self._heap)
+        self._sweep_at = max(SWEEP_AT, 2 * len(self._heap))
 
     def _interrupt(self, task: Task, error: BaseException) -> None:
         if task._state == 'done':

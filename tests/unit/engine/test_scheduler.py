@@ -188,3 +188,11 @@ def test_a_blocking_step_does_not_hold_up_timers(scheduler):
     scheduler.call_later(0.01, fired.set)
     assert fired.wait(2)
     release.set()
+
+
+def test_what_was_cancelled_does_not_pile_up(scheduler):
+    kept = [scheduler.call_later(60, print) for _ in range(10)]
+    for _ in range(5000):
+        scheduler.call_later(60, print).cancel()
+    assert len(scheduler._heap) <= 2 * scheduler_module.SWEEP_AT
+    assert {entry[2] for entry in scheduler._heap} >= set(kept)
