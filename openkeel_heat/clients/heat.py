@@ -8,6 +8,7 @@ from typing import Any
 from oslo_config import cfg
 
 from openkeel_heat.clients.plugin import ClientPlugin
+from openkeel_heat.common import config
 
 CLIENT_NAME = "heat"
 
@@ -23,8 +24,14 @@ class HeatClientPlugin(ClientPlugin):
         if self._configured_url():
             # The password filter of a standalone service takes them instead of a token.
             headers = {"X-Auth-User": self.context.username or "", "X-Auth-Key": self.context.password or ""}
+        auth = None
+        if not config.has_keystone():
+            from keystoneauth1 import noauth
+
+            auth = noauth.NoAuth(endpoint=self.get_heat_url())
         return adapter.Adapter(
             self.context.keystone_session,
+            auth=auth,
             service_type=self.ORCHESTRATION,
             endpoint_override=self.get_heat_url(),
             connect_retries=cfg.CONF.client_retry_limit,
@@ -39,6 +46,11 @@ class HeatClientPlugin(ClientPlugin):
 
     def is_conflict(self, ex: BaseException) -> bool:
         return _status(ex) == 409
+
+    def does_endpoint_exist(self, service_type: str, service_name: str) -> bool:
+        """This service itself needs no catalogue where the configuration says its URL."""
+        told = service_type == self.ORCHESTRATION and self._configured_url()
+        return bool(told) or super().does_endpoint_exist(service_type, service_name)
 
     def _configured_url(self) -> str | None:
         url: str | None = self._get_client_option(CLIENT_NAME, "url", fallback=False)

@@ -163,6 +163,7 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.clients.microversion_mixin": "clients.microversions",
     "heat.engine.clients.os": "clients.constants",
     "heat.engine.clients.os.heat_plugin": "clients.heat",
+    "heat.engine.clients.os.openstacksdk": "clients.sdk",
     "heat.engine.clients.os.keystone": "clients.keystone",
     "heat.engine.clients.os.keystone.heat_keystoneclient": gather(
         "clients.keystone_backend", list_opts="common.config:list_keystone_backend_opts"

@@ -185,7 +185,20 @@ def test_catalogue(context: RequestContext) -> None:
     assert not heat.does_endpoint_exist("no-such-service", "nobody")
 
 
-def test_a_bad_token_is_no_authentication() -> None:
-    context = RequestContext(username="demo", password="wrong", user_domain_id="default", project_id="x",
-                             auth_url=testbed.KEYSTONE, is_admin=False, overwrite=False)
+def test_sdk(context: RequestContext) -> None:
+    connection = context.clients.client("openstack")
+    assert connection.endpoint_for("identity").startswith("http://127.0.0.1:5000")
+    assert connection.current_project_id == context.project_id
+
+
+def test_a_wrong_password_is_no_authentication() -> None:
+    context = RequestContext(
+        username="demo",
+        password="wrong",
+        user_domain_id="default",
+        project_id="x",
+        auth_url=testbed.KEYSTONE,
+        is_admin=False,
+        overwrite=False,
+    )
     assert not context.clients.authenticated()

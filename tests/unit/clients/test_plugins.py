@@ -162,6 +162,31 @@ def test_keystone_errors(context: RequestContext) -> None:
     assert not made.is_client_exception(ValueError())
 
 
+class Network:
+    def find_port(self, value: str, ignore_missing: bool) -> Any:
+        from openstack import exceptions as sdk_errors
+
+        if value != "name":
+            raise sdk_errors.NotFoundException(value)
+        return type("Port", (), {"id": "port-id"})
+
+    def extensions(self) -> list[Any]:
+        return [type("Extension", (), {"alias": "qos"})]
+
+
+def test_sdk(context: RequestContext) -> None:
+    made = context.clients.client_plugin("openstack")
+    made._client_instances[None] = type("Connection", (), {"network": Network()})
+    assert made.find_network_port("name") == "port-id"
+    with pytest.raises(Exception, match="nobody") as missing:
+        made.find_network_port("nobody")
+    assert made.is_not_found(missing.value)
+    assert made.is_client_exception(missing.value)
+    assert not made.is_conflict(missing.value)
+    assert made.has_extension("qos")
+    assert not made.has_extension("other")
+
+
 def test_another_cloud_backend(option: Callable[..., None]) -> None:
     option("cloud_backend", f"{__name__}.nothing.Backend")
     with pytest.raises(exceptions.Invalid, match="Invalid cloud_backend setting"):

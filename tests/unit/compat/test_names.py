@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import importlib
+import json
+import pathlib
 import subprocess
 import sys
 import types
 
 import pytest
 
+from openkeel_heat import clients
 from openkeel_heat.compat import finder, table
+
+CONTRACT = pathlib.Path(__file__).resolve().parents[2] / "contract" / "data"
 
 IDENTICAL = {
     "heat.common.exception": "openkeel_heat.common.exceptions",
@@ -41,6 +46,40 @@ def test_every_row(name: str) -> None:
     assert entry is not None
     for exported in entry.names:
         assert getattr(module, exported) is finder.resolve(entry.names[exported])
+
+
+def test_types_are_found_where_plugins_look_for_them() -> None:
+    from oslo_config import cfg
+
+    from openkeel_heat.common import config
+    from openkeel_heat.resources.kit import registry
+
+    config.register_all()
+    cfg.CONF([], project="heat", default_config_files=[])
+    known = json.loads((CONTRACT / "resource-types.json").read_text())["types"]
+    checked = 0
+    for name, cls in registry.types().items():
+        if name in known:
+            module, _, attribute = known[name]["class"].rpartition(".")
+            assert getattr(importlib.import_module(module), attribute) is cls, name
+            checked += 1
+    print(f"{checked} resource types under the names of heat.*")
+    assert checked >= 10
+
+
+def test_client_plugins_are_found_where_plugins_look_for_them() -> None:
+    known = json.loads((CONTRACT / "clients.json").read_text())["clients"]
+    checked = []
+    for name in clients.PLUGINS.keys() & known.keys():
+        facts = known[name]
+        module, _, attribute = facts["class"].rpartition(".")
+        cls = getattr(importlib.import_module(module), attribute)
+        assert cls is clients.plugin_class(name)
+        assert cls.service_types == facts["service_types"]
+        assert {key: getattr(cls, key) for key in facts["constants"]} == facts["constants"]
+        assert [method for method in facts["methods"] if not callable(getattr(cls, method, None))] == []
+        checked.append(name)
+    print(f"client plug-ins: {', '.join(sorted(checked))}")
 
 
 def test_count() -> None:
