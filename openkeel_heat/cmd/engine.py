@@ -24,7 +24,7 @@ def main() -> int:
     from openkeel_heat.cmd import process, workers
 
     conf = process.setup(sys.argv[1:], PROG)
-
+    process.config.startup_sanity_check(conf)
     process.preload_engine()
     return workers.run(conf, lambda: process.make_engine(conf), worker_count(conf.num_engine_workers), chosen)
 
