@@ -161,7 +161,8 @@ class RemoteStack(Resource):
         with self._api() as api:
             response = api.request(path, method, json=body, raise_exc=True) if body is not None else (
                 api.request(path, method, raise_exc=True))
-        return response.json() if response.content else None
+        # Some answers have a word of text for a body.
+        return response.json() if 'json' in response.headers.get('Content-Type', '') else None
 
     def client_plugin(self, name: str | None = None) -> Any:
         if name is not None and name != self.default_client_name:
@@ -192,6 +193,7 @@ class RemoteStack(Resource):
             body = self._arguments()
             self._call('POST', '/validate', {key: body[key] for key in ('template', 'files', 'environment')})
         except Exception as ex:
+            LOG.info('Validating the template of %s failed', self, exc_info=True)
             raise exception.StackValidationFailed(
                 message=_('Failed validating stack template using Heat endpoint at %(location)s due to "%(exc)s"')
                 % {'location': self._location(), 'exc': ex}) from ex

@@ -319,7 +319,8 @@ class FakeApi:
         elif method == 'GET':
             body = {'stack': {'id': 'remote', 'stack_name': 'n', 'stack_status': self.status,
                               'stack_status_reason': 'why', 'outputs': [{'output_key': 'k', 'output_value': 'v'}]}}
-        return type('Response', (), {'content': bool(body), 'json': lambda self: body})()
+        kind = 'application/json' if body else 'text/plain'
+        return type('Response', (), {'headers': {'Content-Type': kind}, 'json': lambda self: body})()
 
 
 @pytest.fixture
