@@ -125,6 +125,15 @@ class RequestContext(oslo_context.RequestContext):
                 kwargs.setdefault(key, values[old_key])
         return super().from_dict(values, **kwargs)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Another context for the same request; sessions and clients are made anew."""
+        return type(self).from_dict(
+            self.to_dict(),
+            overwrite=False,
+            auth_plugin=self._auth_plugin,
+            trusts_auth_plugin=self._trusts_auth_plugin,
+        )
+
     # --- what is made when it is asked for
 
     def cache(self, cache_cls: type) -> Any:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -114,6 +115,14 @@ def test_trust_plugin_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(loading, "load_auth_from_conf_options", incomplete)
     with pytest.raises(exceptions.AuthorizationFailure):
         _ = RequestContext(trust_id="x", overwrite=False).auth_plugin
+
+
+def test_deep_copies() -> None:
+    context = RequestContext(project_id="p", auth_plugin=Plugin(), roles=["r"], is_admin=False, overwrite=False)
+    again = copy.deepcopy(context)
+    assert again is not context
+    assert again.to_dict() == context.to_dict()
+    assert again.auth_plugin is context.auth_plugin
 
 
 def test_cache_belongs_to_the_context() -> None:
