@@ -25,7 +25,7 @@ template and a wrong branch that no condition chooses harms nobody.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
@@ -39,6 +39,7 @@ DYNAMIC = 4     # the references depend on the scope
 ABSENT = Ellipsis
 
 Path = tuple[Any, ...]
+_Class = TypeVar('_Class', bound=type)
 FunctionTable = Mapping[Any, Any]
 
 
@@ -67,6 +68,9 @@ class Node:
     def render(self, scope: Any) -> Any:
         """The raw snippet again, with conditional parts decided."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return repr(raw(self))
 
 
 class MapNode(Node, Mapping):  # type: ignore[type-arg]
@@ -238,9 +242,6 @@ class FunctionNode(Node):
         args = self.args
         return {self.fn_name: args.render(scope) if isinstance(args, Node) else copy_plain(args)}
 
-    def __repr__(self) -> str:
-        return '<%s {%s: %r}>' % (type(self).__name__, self.fn_name, self.args)
-
 
 class Broken(Node):
     """A part that cannot be compiled; raises its error when it is needed."""
@@ -294,6 +295,27 @@ class CompileContext:
 
     def for_conditions(self) -> CompileContext:
         return CompileContext(self.condition_functions, self.condition_functions, self.is_resource)
+
+
+def shown_as(name: str) -> Callable[[_Class], _Class]:
+    """Name a class in messages as its users know the function."""
+
+    def rename(cls: _Class) -> _Class:
+        cls.__name__ = name
+        return cls
+
+    return rename
+
+
+def raw(value: Any) -> Any:
+    """The snippet that a compiled value was made of."""
+    if isinstance(value, MapNode):
+        return {key: raw(child) for key, child in value.children.items()}
+    if isinstance(value, ListNode):
+        return [raw(child) for child in value.children]
+    if isinstance(value, FunctionNode):
+        return {value.fn_name: raw(value.args)}
+    return value.raw if isinstance(value, Broken) else value
 
 
 def flags_of(value: Any) -> int:

@@ -18,12 +18,6 @@ FOLDER = pathlib.Path(__file__).parent / 'data'
 FUNCTIONS = json.loads((FOLDER / 'functions.json').read_text())
 MISC = json.loads((FOLDER / 'misc-vectors.json').read_text())
 
-#: node classes whose names carry the format because both formats share a module
-CLASS_NAMES = {
-    'cfn.functions.Split': 'CfnSplit', 'cfn.functions.Replace': 'CfnReplace', 'cfn.functions.GetAtt': 'CfnGetAtt',
-    'cfn.functions.ResourceFacade': 'CfnResourceFacade', 'cfn.functions.Not': 'CfnNot',
-}
-
 
 @pytest.fixture(autouse=True)
 def no_global_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,8 +50,7 @@ def test_what_a_version_has(name: str) -> None:
         for function, entry in table.items():
             node = mine[function]
             assert (node is Removed) is entry['removed'], function
-            expected = CLASS_NAMES.get(entry['class'], entry['class'].rpartition('.')[2])
-            assert node.__name__ == expected, function
+            assert node.__name__ == entry['class'].rpartition('.')[2], function
             assert bool(getattr(node, 'is_macro', False)) is entry['macro'], function
     if 'parameter_schema_keys' in facts:
         assert list(cls.param_schema_class.KEYS) == facts['parameter_schema_keys']

@@ -23,6 +23,7 @@ from openkeel_heat.template.nodes import (
     prepare,
     render,
     resolve,
+    shown_as,
     validate,
 )
 
@@ -70,6 +71,7 @@ class Not(_Logic):
         return not self._holds(resolve(self._condition, scope), scope)
 
 
+@shown_as('Not')
 class CfnNot(Not):
     """``Fn::Not: [condition]``."""
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from openkeel_heat.common import exceptions as exception
@@ -15,9 +15,12 @@ from openkeel_heat.template.nodes import (
     CompileContext,
     FunctionNode,
     ListNode,
+    MapNode,
     Node,
     is_sequence,
+    render,
     resolve,
+    shown_as,
 )
 
 _READY_ACTIONS = frozenset(('CREATE', 'ADOPT', 'SUSPEND', 'RESUME', 'UPDATE', 'ROLLBACK', 'SNAPSHOT', 'CHECK'))
@@ -90,8 +93,13 @@ class _ResourceReference(FunctionNode):
             raise exception.InvalidTemplateReference(resource=name, key=path) from None
 
     def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
-        yield from super().dependencies(scope, path)
-        yield self._resource(scope, path).name
+        inner: Iterable[str] = super().dependencies(scope, path)
+        if isinstance(self.args, FunctionNode):
+            # the error of a computed name comes before that of the name
+            inner = list(inner)
+        name = self._resource(scope, path).name
+        yield from inner
+        yield name
 
 
 class GetResource(_ResourceReference):
@@ -110,6 +118,8 @@ class GetResource(_ResourceReference):
 
 def Ref(fn_name: str, args: Any, context: CompileContext) -> FunctionNode:
     """``Ref: name``: a resource if there is one of that name, else a parameter."""
+    if isinstance(args, (ListNode, MapNode)):
+        raise TypeError("unhashable type: '%s'" % ('list' if isinstance(args, ListNode) else 'dict'))
     kind = GetResource if context.is_resource(args) else ParamRef
     return kind(fn_name, args, context)
 
@@ -217,6 +227,7 @@ class GetAttAllAttributes(GetAtt):
         return None
 
 
+@shown_as('GetAtt')
 class CfnGetAtt(GetAttThenSelect):
     """``Fn::GetAtt: [resource, attribute]``."""
 
@@ -263,6 +274,7 @@ class ResourceFacade(FunctionNode):
         return parent.t.deletion_policy()
 
 
+@shown_as('ResourceFacade')
 class CfnResourceFacade(ResourceFacade):
     """``Fn::ResourceFacade``."""
 
@@ -280,7 +292,8 @@ class FindInMap(FunctionNode):
 
     def result(self, scope: Any) -> Any:
         mapping = scope.t.maps[resolve(self._map_name, scope)]
-        return mapping[resolve(self._key, scope)][resolve(self._value, scope)]
+        key, value = resolve(self._key, scope), resolve(self._value, scope)
+        return mapping[key][value]
 
 
 class GetAZs(FunctionNode):
@@ -300,4 +313,4 @@ class Removed(FunctionNode):
             explanation=_('The function %s is not supported in this version of HOT.') % self.fn_name)
 
     def result(self, scope: Any) -> Any:
-        return {self.fn_name: resolve(self.args, scope)}
+        return {self.fn_name: render(self.args, scope)}

@@ -12,7 +12,7 @@ from urllib import parse as urlparse
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import limits
-from openkeel_heat.template.nodes import FunctionNode, is_function, is_list, is_sequence, resolve
+from openkeel_heat.template.nodes import FunctionNode, is_function, is_list, is_sequence, resolve, shown_as
 
 
 def to_json(value: Any) -> str:
@@ -147,6 +147,7 @@ class ReplaceJsonVeryStrict(ReplaceJsonStrict):
     allow_empty = False
 
 
+@shown_as('Replace')
 class CfnReplace(Replace):
     """``Fn::Replace: [mapping, string]``."""
 
@@ -270,6 +271,7 @@ class StrSplit(FunctionNode):
                              % {'fn_name': self.fn_name, 'max_index': len(parts) - 1}) from None
 
 
+@shown_as('Split')
 class CfnSplit(FunctionNode):
     """``Fn::Split: [delimiter, string]``."""
 
