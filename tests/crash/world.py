@@ -19,7 +19,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from openkeel_heat.cmd import all_in_one
+from openkeel_heat.cmd import all_in_one, backend
 from openkeel_heat.common import config
 from openkeel_heat.common.context import RequestContext
 from openkeel_heat.db import migrate, session
@@ -27,6 +27,8 @@ from openkeel_heat.engine.server import Engine
 from openkeel_heat.rpc import messaging
 from openkeel_heat.rpc.client import EngineClient
 from tests.fixtures.checks import Database
+
+backend.select([])
 
 # Written by the clock, not by the work on stacks.
 BACKGROUND = ("services.",)
@@ -89,7 +91,7 @@ class Life:
         self.client = EngineClient()
 
     def context(self) -> RequestContext:
-        return RequestContext(user_id="demo", username="demo", project_id="demo", project_name="demo",
+        return RequestContext(user_id="demo", username="demo", password="unset", project_id="demo", project_name="demo",
                               roles=["admin"], is_admin=False)
 
     def __enter__(self) -> Life:
