@@ -1,0 +1,452 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole lives of stacks in an engine of this process: also with messages lost, doubled and out of order, over a running
+action, cut short, and with work that another engine left."""
+from __future__ import annotations
+
+import collections
+import contextlib
+import random
+import secrets
+import threading
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from openkeel_heat.db import nodes, recovery, resources, session, stacks, sync_points
+from openkeel_heat.db.nodes import Write
+from openkeel_heat.engine.convergence.recovery import Recovery
+from openkeel_heat.rpc import messaging
+from tests.fixtures import templates
+from tests.fixtures.checks import Database
+from tests.fixtures.polling import until
+
+hot, resource = templates.hot, templates.resource
+
+
+class Life:
+    """One stack."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine, self.client = engine, engine.client
+        self.hub = engine.engine._hub
+        self.name = 'life-' + secrets.token_hex(4)
+        self.identity: dict[str, str] = {}
+        self.database = Database(str(session.get_engine().url))
+
+    def create(self, template: Any, wait: bool = True, files: Any = None, params: Any = None, **args: Any) -> Life:
+        self.identity = self.client.create_stack(self.engine.context(), self.name, template, params or {}, files or {},
+                                                 args)
+        if wait:
+            self.settle('CREATE_COMPLETE')
+        return self
+
+    def update(self, template: Any, wait: bool = True, **args: Any) -> None:
+        self.client.update_stack(self.engine.context(), self.identity, template, {}, {}, args)
+        if wait:
+            self.settle('UPDATE_COMPLETE')
+
+    def delete(self) -> None:
+        self.client.delete_stack(self.engine.context(), self.identity, cast=False)
+        self.settle('DELETE_COMPLETE')
+        assert self.database.leftovers(self.id) == []
+
+    @property
+    def id(self) -> str:
+        return self.identity['stack_id']
+
+    @property
+    def row(self) -> Any:
+        return stacks.get(self.id, show_deleted=True)
+
+    def settle(self, state: str, limit: float = 30) -> Any:
+        def final() -> Any:
+            row = self.row
+            return row if f'{row.action}_{row.status}' == state else None
+        row = until(final, f'{self.name} is {state}', limit, pause=0.005)
+        until(lambda: not self.database.unrest() or not sync_points.list_inputs(self.id, row.current_traversal), 'rest')
+        return row
+
+    def resources(self) -> dict[str, Any]:
+        return {row.name: row for row in resources.list_by_stack(self.id)}
+
+    def when(self, name: str, state: str) -> Any:
+        def reached() -> Any:
+            row = self.resources().get(name)
+            return row if row is not None and f'{row.action}_{row.status}' == state else None
+        return until(reached, f'{name} is {state}', 15, pause=0.005)
+
+    def events(self) -> list[tuple[str, str]]:
+        found = self.client.list_events(self.engine.context(), self.identity)
+        return [(e['resource_name'], f"{e['resource_action']}_{e['resource_status']}") for e in reversed(found)]
+
+
+@pytest.fixture
+def life(engine) -> Iterator[Life]:
+    one = Life(engine)
+    yield one
+    if one.identity and one.row.deleted_at is None:
+        one.delete()
+
+
+@contextlib.contextmanager
+def crowded(hub: Any) -> Iterator[None]:
+    """Every node goes over the bus."""
+    room, hub.room = hub.room, 0
+    try:
+        yield
+    finally:
+        hub.room = room
+
+
+SLOW = {'create': 20}
+
+
+def slow(**waits: int) -> Any:
+    return resource('s', action_wait_secs=waits or SLOW)
+
+
+# the common course --------------------------------------------------------------------------------------------------
+
+def test_create_update_replace_delete(life):
+    life.create(templates.flat())
+    before = life.resources()
+    assert [before[name].requires for name in 'ab'] == [[], [before['a'].id]]
+    life.update(templates.flat(salt='2', generation='y', extra='e'))
+    after = life.resources()
+    assert set(after) == {'a', 'b', 'd', 'e'}
+    assert after['a'].id == before['a'].id and after['d'].id != before['d'].id
+    assert after['a'].stored_properties['value'] == 'a2' and after['b'].stored_properties['value'] == 'a2'
+    assert {row.current_template_id for row in after.values()} == {life.row.raw_template_id}
+    life.delete()
+
+
+def test_nothing_to_do_moves_to_the_new_template_without_events(life):
+    life.create(templates.flat())
+    before = len(life.events())
+    life.update(templates.flat())
+    assert life.events()[before:] == [(life.name, 'UPDATE_IN_PROGRESS'), (life.name, 'UPDATE_COMPLETE')]
+    assert {row.current_template_id for row in life.resources().values()} == {life.row.raw_template_id}
+    assert life.row.prev_raw_template_id is None
+
+
+def test_empty_stack(life):
+    life.create(hot({}))
+    life.update(hot({'a': resource()}))
+    life.update(hot({}))
+    assert life.resources() == {}
+
+
+def test_failed_update_rolls_back(life):
+    life.create(templates.flat())
+    life.update(templates.flat(salt='2', generation='y', extra='e', fail=True), wait=False, disable_rollback=False)
+    life.settle('ROLLBACK_COMPLETE')
+    assert set(life.resources()) == {'a', 'b', 'c', 'd'}
+    assert life.resources()['a'].stored_properties['value'] == 'a1'
+    states = [state for name, state in life.events() if name == life.name]
+    assert states[2:] == ['UPDATE_IN_PROGRESS', 'UPDATE_FAILED', 'ROLLBACK_IN_PROGRESS', 'ROLLBACK_COMPLETE']
+
+
+def test_failed_create_is_mended_by_an_update(life):
+    life.create(hot({'a': resource('1'), 'b': resource('2', ['a'], fail=True), 'c': resource('3', ['b'])}), wait=False)
+    row = life.settle('CREATE_FAILED')
+    assert row.current_traversal == ''
+    assert row.status_reason == 'Resource CREATE failed: ValueError: resources.b: Test Resource failed b'
+    failed = life.resources()['b'].id
+    life.update(hot({'a': resource('1'), 'b': resource('2', ['a']), 'c': resource('3', ['b'])}))
+    assert life.resources()['b'].id != failed
+
+
+def test_suspend_resume_check_snapshot(life):
+    life.create(templates.flat())
+    context = life.engine.context()
+    for call, state in ((life.client.stack_suspend, 'SUSPEND_COMPLETE'), (life.client.stack_resume, 'RESUME_COMPLETE'),
+                        (life.client.stack_check, 'CHECK_COMPLETE')):
+        call(context, life.identity)
+        life.settle(state)
+    order = [name for name, state in life.events() if state == 'SUSPEND_COMPLETE']
+    assert order.index('c') < order.index('b') < order.index('a')
+    order = [name for name, state in life.events() if state == 'RESUME_COMPLETE']
+    assert order.index('a') < order.index('b') < order.index('c')
+    snapshot = life.client.stack_snapshot(context, life.identity, 'shot')
+    assert life.settle('SNAPSHOT_COMPLETE').current_traversal == snapshot['id']
+    assert life.client.show_snapshot(context, life.identity, snapshot['id'])['status'] == 'COMPLETE'
+    life.update(templates.flat(salt='2'))
+    life.client.stack_restore(context, life.identity, snapshot['id'])
+    life.settle('RESTORE_COMPLETE')
+    assert life.resources()['a'].stored_properties['value'] == 'a1'
+    life.client.delete_snapshot(context, life.identity, snapshot['id'])
+    until(lambda: not life.client.stack_list_snapshots(context, life.identity), 'no snapshot')
+    life.client.stack_snapshot(context, life.identity, 'other')
+    life.settle('SNAPSHOT_COMPLETE')
+    life.delete()
+
+
+def test_nested(life):
+    life.create(templates.nested(2), files=templates.files())
+    life.delete()
+
+
+# over a running action ----------------------------------------------------------------------------------------------
+
+def test_delete_over_create_does_not_wait(life):
+    life.create(hot({'a': slow(), 'b': resource('2', ['a'])}), wait=False)
+    life.when('a', 'CREATE_IN_PROGRESS')
+    life.delete()
+    events = life.events()
+    assert ('a', 'CREATE_FAILED') in events and ('a', 'DELETE_COMPLETE') in events
+    assert events.index((life.name, 'CREATE_FAILED')) < events.index((life.name, 'DELETE_IN_PROGRESS'))
+
+
+def test_update_over_update(life):
+    life.create(hot({'a': resource('1')}))
+    body = {'action_wait_secs': {'update': 1}}
+    life.update(hot({'a': resource('2', **body), 'b': resource('1')}), wait=False)
+    life.when('a', 'UPDATE_IN_PROGRESS')
+    life.update(hot({'a': resource('3'), 'c': resource('1', ['a'])}))
+    assert set(life.resources()) == {'a', 'c'}
+    assert life.resources()['a'].stored_properties == {'value': '3'}
+
+
+def test_cancel_without_rollback_lets_resources_end(life):
+    life.create(hot({'a': slow(create=1), 'b': resource('2', ['a'])}), wait=False)
+    life.when('a', 'CREATE_IN_PROGRESS')
+    life.client.stack_cancel_update(life.engine.context(), life.identity, cancel_with_rollback=False)
+    assert life.settle('CREATE_FAILED').status_reason == 'Stack CREATE cancelled'
+    life.when('a', 'CREATE_COMPLETE')
+    assert life.resources()['b'].action == 'INIT'
+
+
+def test_cancel_with_rollback(life):
+    life.create(hot({'a': resource('1')}))
+    life.update(hot({'a': resource('2'), 'b': slow(create=1)}), wait=False)
+    life.when('b', 'CREATE_IN_PROGRESS')
+    life.client.stack_cancel_update(life.engine.context(), life.identity, cancel_with_rollback=True)
+    life.settle('ROLLBACK_COMPLETE')
+    assert set(life.resources()) == {'a'} and life.resources()['a'].stored_properties == {'value': '1'}
+
+
+def test_time_out(life, monkeypatch):
+    life.create(hot({'a': slow(), 'b': resource('2', ['a'])}), wait=False, timeout_mins=1)
+    life.when('a', 'CREATE_IN_PROGRESS')
+    (found,) = life.hub.traversals.of_stack(life.id)
+    monkeypatch.setattr(found, 'seconds_left', lambda: 0.0)
+    life.hub.time_is_over(found)
+    assert life.settle('CREATE_FAILED').status_reason == 'Timed out'
+    reason = life.when('a', 'CREATE_FAILED').status_reason
+    assert reason.startswith('CREATE aborted (Task create from TestResource "a"') and reason.endswith('Timed out)')
+
+
+def test_hundreds_in_progress(life):
+    size = 400  # the scheduler's own test has the thousands
+    life.create(hot({f'r{n}': slow(create=1) for n in range(size)}), wait=False)
+    until(lambda: len(life.hub.scheduler) >= size / 2, 'many are under way', 20, pause=0.005)
+    assert life.hub.scheduler.threads <= 32
+    life.settle('CREATE_COMPLETE', 60)
+
+
+# messages -----------------------------------------------------------------------------------------------------------
+
+class Faults:
+    """Loses, doubles and delays casts of nodes."""
+
+    def __init__(self, seed: int, worker: Any, lose: float = 0.0, double: float = 0.0) -> None:
+        self.random = random.Random(seed)
+        self.worker, self.lose, self.double = worker, lose, double
+        self.counts: collections.Counter[str] = collections.Counter()
+
+    def check_resource(self, context: Any, *args: Any, **kwargs: Any) -> None:
+        value = self.random.random()
+        if value < self.lose:
+            self.counts['lost'] += 1
+            return
+        self.counts['sent'] += 1
+        times = 1
+        if value > 1 - self.double:
+            self.counts['doubled'] += 1
+            times = 2
+        for _ in range(times):
+            timer = threading.Timer(self.random.uniform(0, 0.05), self.worker.check_resource, (context, *args), kwargs)
+            timer.start()
+
+    def cancel_check_resource(self, *args: Any) -> None:
+        self.worker.cancel_check_resource(*args)
+
+
+@pytest.mark.parametrize('seed', [1, 2, 3])
+def test_lost_doubled_and_late_messages(life, seed, monkeypatch):
+    hub = life.hub
+    faults = Faults(seed, hub.worker_client, lose=0.2, double=0.4)
+    monkeypatch.setattr(hub, 'worker_client', faults)
+    looking = Recovery(hub)
+    with crowded(hub):
+        life.create(templates.flat(), wait=False)
+
+        def settled(action: str) -> bool:
+            looking.scan()
+            row = life.row
+            assert row.status != 'FAILED', row.status_reason
+            return (row.action, row.status) == (action, 'COMPLETE')
+        until(lambda: settled('CREATE'), 'created', 30)
+        life.update(templates.flat(salt='2', generation='y', extra='e'), wait=False)
+        until(lambda: settled('UPDATE'), 'updated', 30)
+        assert set(life.resources()) == {'a', 'b', 'd', 'e'}
+        made = collections.Counter(event for event in life.events() if event[1] == 'CREATE_COMPLETE')
+        assert made == {(life.name, 'CREATE_COMPLETE'): 1, ('a', 'CREATE_COMPLETE'): 1, ('b', 'CREATE_COMPLETE'): 1,
+                        ('c', 'CREATE_COMPLETE'): 1, ('d', 'CREATE_COMPLETE'): 2, ('e', 'CREATE_COMPLETE'): 1}
+        life.client.delete_stack(life.engine.context(), life.identity, cast=False)
+        until(lambda: settled('DELETE'), 'deleted', 30)
+    assert faults.counts['doubled']
+    assert life.database.leftovers(life.id) == []
+
+
+def test_a_message_of_a_former_traversal_does_nothing(life):
+    life.create(hot({'a': resource('1')}))
+    former = life.row.current_traversal
+    life.update(hot({'a': resource('2')}))
+    before = life.resources()['a']
+    life.hub.worker_client.check_resource(life.engine.context(), before.id, former, {'input_data': {}}, True, None)
+    life.hub.worker_client.check_resource(life.engine.context(), 10 ** 6, former, {'input_data': {}}, True, None)
+    assert life.hub.scheduler.drain(10)
+    assert life.resources()['a'].atomic_key == before.atomic_key
+
+
+# what others left ---------------------------------------------------------------------------------------------------
+
+DEAD = str(uuid.uuid4())
+
+
+@pytest.fixture
+def graveyard(life, monkeypatch):
+    """An engine that is dead."""
+    monkeypatch.setattr(life.hub.liveness, '_probe', lambda engine_id: engine_id != DEAD)
+    monkeypatch.setattr(life.hub.liveness, '_known', {})
+    return Recovery(life.hub)
+
+
+def test_a_lock_of_a_dead_engine_is_taken_over(life, graveyard):
+    life.create(hot({'a': resource('1')}))
+    row = life.resources()['a']
+    nodes.apply(life.id, None, [Write(row.id, None, row.atomic_key, {
+        'engine_id': DEAD, 'action': 'UPDATE', 'status': 'IN_PROGRESS'})])
+    graveyard.scan()
+    until(lambda: life.resources()['a'].engine_id is None, 'free')
+    assert life.database.unrest() == []
+
+
+def test_a_live_engine_keeps_its_lock(life, graveyard):
+    life.create(hot({'a': resource('1')}))
+    row = life.resources()['a']
+    alive = str(uuid.uuid4())
+    nodes.apply(life.id, None, [Write(row.id, None, row.atomic_key, {'engine_id': alive})])
+    graveyard.scan()
+    assert life.hub.scheduler.drain(10)
+    assert life.resources()['a'].engine_id == alive
+    recovery.steal(row.id, life.resources()['a'].atomic_key, alive, None)
+
+
+def test_an_update_meets_a_dead_engine(life, graveyard):
+    life.create(hot({'a': resource('1')}))
+    row = life.resources()['a']
+    nodes.apply(life.id, None, [Write(row.id, None, row.atomic_key, {
+        'engine_id': DEAD, 'action': 'UPDATE', 'status': 'IN_PROGRESS'})])
+    life.update(hot({'a': resource('2')}))
+    assert life.resources()['a'].stored_properties == {'value': '2'}
+
+
+def test_a_cut_start_is_begun_again(life, graveyard, monkeypatch):
+    from openkeel_heat.engine.convergence import recovery as recovery_module
+
+    monkeypatch.setattr(recovery_module, 'CUT_SECONDS', 0.01)
+    life.create(hot({'a': resource('1')}))
+    # a Python Heat engine wrote the new traversal, and nothing more
+    stacks.update(life.id, {'status': 'IN_PROGRESS', 'action': 'UPDATE', 'current_traversal': str(uuid.uuid4())})
+    graveyard.scan()
+    until(lambda: graveyard.scan() or life.row.status == 'COMPLETE', 'complete')
+    assert life.database.unrest() == []
+
+
+def test_a_stack_whose_time_is_over_and_nobody_knows(life, graveyard):
+    import datetime
+
+    from openkeel_heat.common import clock
+
+    life.create(hot({'a': resource('1')}))
+    long_ago = clock.utcnow() - datetime.timedelta(days=2)
+    stacks.update(life.id, {'status': 'IN_PROGRESS', 'action': 'UPDATE', 'current_traversal': str(uuid.uuid4()),
+                            'updated_at': long_ago})
+    graveyard.scan()
+    assert life.settle('UPDATE_FAILED').status_reason == 'Timed out'
+
+
+def test_scan_is_cheap_when_nothing_is_under_way(life, graveyard):
+    life.create(hot({'a': resource('1')}))
+    counter = session.StatementCounter()
+    with session.watching(counter):
+        graveyard.scan()
+    assert counter.commits == 0 and counter.statements <= 4
+
+
+# a second engine ----------------------------------------------------------------------------------------------------
+
+def test_two_engines_share_a_traversal(life):
+    from openkeel_heat.engine.server import Engine
+
+    other = Engine(life.engine.conf)
+    other.start()
+    sent: collections.Counter[str] = collections.Counter()
+
+    class Count:
+        def before_send(self, message: Any) -> None:
+            sent[message.method] += 1
+
+        def after_send(self, message: Any) -> None:
+            pass
+    watcher = Count()
+    messaging.watchers.append(watcher)
+    try:
+        with crowded(life.hub), crowded(other._hub):
+            life.create(templates.flat())
+            life.update(templates.flat(salt='2', generation='y'))
+        assert sent['check_resource'] >= 8
+        made = collections.Counter(event for event in life.events() if event[1] == 'CREATE_COMPLETE')
+        assert made == {(life.name, 'CREATE_COMPLETE'): 1, ('a', 'CREATE_COMPLETE'): 1, ('b', 'CREATE_COMPLETE'): 1,
+                        ('c', 'CREATE_COMPLETE'): 1, ('d', 'CREATE_COMPLETE'): 2}
+    finally:
+        messaging.watchers.remove(watcher)
+        other.stop()
+        other.wait()
+
+
+def test_an_engine_that_stops_leaves_its_work_to_others(life):
+    from openkeel_heat.engine.server import Engine
+
+    other = Engine(life.engine.conf)
+    other.start()
+    hub = other._hub
+    try:
+        life.engine.engine._servers[0].stop()   # nodes go to the other one
+        with crowded(life.hub):
+            life.create(hot({'a': slow(create=2), 'b': resource('2', ['a'])}), wait=False)
+            row = life.when('a', 'CREATE_IN_PROGRESS')
+        assert row.engine_id == hub.engine_id
+        life.engine.engine._servers[0].start()
+    finally:
+        other.stop()
+        other.wait()
+    looking = Recovery(life.hub)
+    until(lambda: looking.scan() or life.row.status == 'COMPLETE', 'complete', 20)
+    made = collections.Counter(event for event in life.events() if event[1] == 'CREATE_COMPLETE')
+    assert set(made.values()) == {1}
+
+
+def test_no_thread_stays(engine):
+    from openkeel_heat.engine.server import Engine
+
+    other = Engine(engine.conf)
+    other.start()
+    prefix = f'engine-{other.engine_id[:8]}'
+    other.stop()
+    other.wait()
+    assert [t for t in threading.enumerate() if t.name.startswith(prefix)] == []
