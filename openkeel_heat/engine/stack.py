@@ -302,21 +302,20 @@ class Stack(Mapping[str, Any]):
         """The Resource whose reference id this is, None when there is none."""
         for name in self.defn:
             data = self.defn.data_of(name)
-            if data is not None:
-                if (data.action, data.status) in _FINDABLE and data.reference_id() == refid:
-                    return self._with_present_row(self.resources[name], data.primary_key)
-                continue
-            resource = self.resources[name]
-            if (resource.action, resource.status) in _FINDABLE and refid in (resource.FnGetRefId(), name):
-                return resource
+            if data is None:
+                resource = self.resources[name]
+                if resource.state in _FINDABLE and refid in (resource.FnGetRefId(), name):
+                    return resource
+            elif (data.action, data.status) in _FINDABLE and data.reference_id() == refid:
+                return self._with_row(self.resources[name], data)
         return None
 
-    def _with_present_row(self, resource: Any, row_id: int | None) -> Any:
-        """During a traversal other resources than the node's own are definitions only: load the one that was found."""
-        if self.in_convergence_check and resource.record.id is None and row_id is not None:
+    def _with_row(self, resource: Any, data: NodeData) -> Any:
+        """While a node is processed rows of other resources are not loaded; this one is wanted."""
+        if resource.record.id is None and data.primary_key is not None:
             from openkeel_heat.db import resources as db
 
-            row = db.get(row_id)
+            row = db.get(data.primary_key)
             if row is not None:
                 records.load(resource, row)
         return resource

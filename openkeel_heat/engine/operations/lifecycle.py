@@ -20,7 +20,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.db import announced, stacks
 from openkeel_heat.engine import credentials, events, templates
 from openkeel_heat.engine.convergence.interfaces import StartRequest
-from openkeel_heat.engine.operations import lookup, prepare
+from openkeel_heat.engine.operations import lookup, migrate, prepare
 from openkeel_heat.engine.operations.runtime import Runtime
 from openkeel_heat.engine.stack import Stack
 
@@ -122,7 +122,7 @@ def update_to(runtime: Runtime, context: Any, identity: Mapping[str, str],
               make: Callable[[Stack], Stack]) -> dict[str, str]:
     """Begin an update to the stack that ``make`` makes of the current one (validated, not stored)."""
     for _attempt in range(_TRIES):
-        current = lookup.get_stack(context, identity)
+        current = migrate.stack_to_change(runtime, context, identity)
         LOG.info("Updating stack %s", current.name)
         if current.action == current.SUSPEND:
             raise exceptions.NotSupported(feature=_("Updating a stack when it is suspended"))
@@ -156,7 +156,7 @@ def _start_update(runtime: Runtime, context: Any, current: Stack, make: Callable
 def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], abandon: bool = False) -> None:
     """Begin to delete a stack, whatever it is doing. ``abandon``: its resources are let go."""
     for _attempt in range(_TRIES):
-        stack = lookup.get_stack(context, identity)
+        stack = migrate.stack_to_change(runtime, context, identity)
         LOG.info("Deleting stack %s", stack.name)
         lookup.enforce_types(stack)
         if stack.state == (stack.DELETE, stack.COMPLETE):
@@ -186,7 +186,7 @@ def abandon(runtime: Runtime, context: Any, identity: Mapping[str, str], really:
 def act(runtime: Runtime, context: Any, identity: Mapping[str, str], action: str) -> None:
     """Begin SUSPEND, RESUME or CHECK. A stack that is suspended (resumed) already is left alone."""
     for _attempt in range(_TRIES):
-        stack = lookup.get_stack(context, identity)
+        stack = migrate.stack_to_change(runtime, context, identity)
         if action != stack.CHECK:
             lookup.enforce_types(stack)
             if stack.state == (action, stack.COMPLETE):

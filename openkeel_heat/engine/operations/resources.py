@@ -65,7 +65,7 @@ def list_resources(context: Any, identity: Mapping[str, str], nested_depth: int 
 
 
 class _Tree:
-    """The resources of a stack and of the stacks below it down to a depth: a stack, then what is inside its resources."""
+    """The resources of a stack and of the stacks below it, down to a depth: a stack, then what is inside of it."""
 
     def __init__(self, context: Any, stack: Stack, depth: int, filters: Mapping[str, Any]) -> None:
         self._stack = stack

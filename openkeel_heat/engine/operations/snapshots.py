@@ -15,7 +15,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.db import snapshots
 from openkeel_heat.engine import templates
 from openkeel_heat.engine.convergence.interfaces import StartRequest
-from openkeel_heat.engine.operations import formats, lookup
+from openkeel_heat.engine.operations import formats, lookup, migrate
 from openkeel_heat.engine.operations.runtime import Runtime
 from openkeel_heat.engine.stack import Stack
 
@@ -23,7 +23,7 @@ LOG = logging.getLogger(__name__)
 
 
 def create(runtime: Runtime, context: Any, identity: Mapping[str, str], name: str | None) -> dict[str, Any]:
-    stack = lookup.get_stack(context, identity)
+    stack = migrate.stack_to_change(runtime, context, identity)
     if stack.status == stack.IN_PROGRESS:
         raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
     assert stack.id is not None
@@ -84,7 +84,7 @@ def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], snapshot
 
 
 def restore(runtime: Runtime, context: Any, identity: Mapping[str, str], snapshot_id: str) -> None:
-    stack = lookup.get_stack(context, identity)
+    stack = migrate.stack_to_change(runtime, context, identity)
     lookup.enforce_types(stack)
     row = get_row(snapshot_id, stack.id, stack.name)
     if row.status != "COMPLETE":

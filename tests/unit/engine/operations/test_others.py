@@ -215,6 +215,46 @@ def test_migrate(service: Any) -> None:
     assert str(error) == 'No stack exists with id "nope"'
 
 
+def as_the_old_engine_had_it(service: Any, identity: Any, **columns: Any) -> None:
+    from openkeel_heat.db import resources, stacks
+
+    stacks.update(identity["stack_id"], {"convergence": False, "current_traversal": None, "current_deps": None,
+                                         **columns})
+    for row in resources.list_by_stack(identity["stack_id"]):
+        resources.update(row.id, {"requires": None, "current_template_id": None})
+
+
+@pytest.mark.parametrize("status", ["COMPLETE", "FAILED", "IN_PROGRESS"])
+def test_a_change_takes_an_old_stack_over(service: Any, status: str) -> None:
+    identity = service.create(hot({"a": value("1"), "b": value({"get_attr": ["a", "value"]})}))
+    as_the_old_engine_had_it(service, identity, status=status)
+    from openkeel_heat.db import locks
+
+    if status == "IN_PROGRESS":
+        assert locks.create(identity["stack_id"], "a dead engine") is None
+    found = service.update(identity, hot({"b": value("2")}, outputs={"o": {"value": {"get_attr": ["b", "value"]}}}))
+    assert (found["stack_action"], found["stack_status"]) == ("UPDATE", "COMPLETE")
+    assert service.outputs(identity) == {"o": "2"}
+    assert service.rows("SELECT * FROM stack_lock") == []
+    rows = service.rows("SELECT name FROM resource WHERE stack_id = :i", i=identity["stack_id"])
+    assert [row.name for row in rows] == ["b"]
+
+
+def test_a_backup_stack_is_cleaned_up(service: Any) -> None:
+    identity = service.create(hot({"a": value("1")}))
+    other = service.create(hot({"a": value("old")}))
+    as_the_old_engine_had_it(service, identity, status="FAILED", action="UPDATE")
+    as_the_old_engine_had_it(service, other, owner_id=identity["stack_id"], backup=True,
+                             name=identity["stack_name"] + "*")
+    service.update(identity, hot({"a": value("1")}, outputs=OUT))
+    assert service.outputs(identity) == {"o": "1"}
+    rows = service.rows("SELECT stack_id FROM resource WHERE stack_id IN (:i, :o)", i=identity["stack_id"],
+                        o=other["stack_id"])
+    assert [row.stack_id for row in rows] == [identity["stack_id"]]
+    (row,) = service.rows("SELECT deleted_at FROM stack WHERE id = :o", o=other["stack_id"])
+    assert row.deleted_at is not None
+
+
 # lists --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("case", [
     ({"tags": ["la"]}, ["l1", "l2"]), ({"tags": ["la", "lb"]}, ["l2"]), ({"tags_any": ["lb", "lc"]}, ["l2", "l3"]),
