@@ -18,7 +18,7 @@ from openkeel_heat.template.template import Template
 #: concrete types come first because they are faster to tell
 _OBJECT = (dict, nodes.Node, Mapping)
 _NAMES = (list, str, Sequence)
-_STRING = (str, nodes.FunctionNode, nodes.Broken)
+_STRING = (str, nodes.FunctionNode)
 
 
 @dataclasses.dataclass
@@ -76,7 +76,7 @@ class CommonTemplate(Template):
             self._compile_fields(name, data, head, fields)
         except (TypeError, ValueError, KeyError) as exc:
             failure = exception.StackValidationFailed(message=str(exc))
-        except exception.StackValidationFailed as exc:
+        except exception.HeatException as exc:
             failure = exc
         return ResourceDefinition(name, head.get('resource_type'), head.get('description'), fields,
                                   head.get('depends_on'), self.deletion_policies, failure,
@@ -112,6 +112,9 @@ class CommonTemplate(Template):
         value = data[key]
         if context is not None:
             value = nodes.compile_snippet(value, context, '.'.join([self.RESOURCES, name, key]))
+            broken = nodes.first_broken(value)
+            if broken is not None:
+                raise broken.error
         if not isinstance(value, kinds) or (kinds is _OBJECT and isinstance(value, nodes.ListNode)):
             raise TypeError(_('Resource %(name)s %(key)s type must be %(typename)s')
                             % {'name': name, 'key': key, 'typename': kind_name})

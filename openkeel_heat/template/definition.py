@@ -214,15 +214,14 @@ class BoundDefinition:
         """
         if self._dep_names is None:
             explicit = self._depends or ()
-            implicit = [*nodes.dependencies(self._properties, '%s.%s' % (self.name, PROPERTIES)),
-                        *nodes.dependencies(self._metadata, '%s.%s' % (self.name, METADATA))]
             if self.external_id():
                 if explicit:
                     raise exception.InvalidExternalResourceDependency(external_id=self.external_id(),
                                                                       resource_type=self.resource_type)
                 self._dep_names = set()
             else:
-                self._dep_names = {*explicit, *implicit}
+                self._dep_names = {*explicit, *nodes.dependencies(self._properties, '%s.%s' % (self.name, PROPERTIES)),
+                                   *nodes.dependencies(self._metadata, '%s.%s' % (self.name, METADATA))}
         return self._dep_names
 
     def dependencies(self, stack: Any) -> Iterator[Any]:

@@ -433,7 +433,7 @@ def _compile_call(function: Any, name: Any, raw_args: Any, context: CompileConte
             return ForeignMacro(name, raw_args, context, function, _path_text(path))
         args = _compile(raw_args, context, path)
         if isinstance(args, Node) and args.flags & UNSETTLED:
-            broken = _first_broken(args)
+            broken = first_broken(args)
             if broken is not None:
                 return Broken(broken.error, {name: raw_args})
         if native or getattr(function, 'makes_node', False):
@@ -445,7 +445,7 @@ def _compile_call(function: Any, name: Any, raw_args: Any, context: CompileConte
         return Broken(exc, {name: raw_args})
 
 
-def _first_broken(value: Any) -> Broken | None:
+def first_broken(value: Any) -> Broken | None:
     """The first broken part below a value, not looking into undecided branches."""
     if not isinstance(value, Node) or not value.flags & UNSETTLED:
         return None
@@ -459,7 +459,7 @@ def _first_broken(value: Any) -> Broken | None:
     elif isinstance(value, FunctionNode) and not value.is_macro:
         below = (value.args,)
     for child in below:
-        found = _first_broken(child)
+        found = first_broken(child)
         if found is not None:
             return found
     return None

@@ -28,7 +28,7 @@ class ParameterGroups:
             return
         if not isinstance(groups, list):
             raise self._error(None, _('The %s should be a list.') % PARAMETER_GROUPS)
-        grouped: set[Any] = set()
+        grouped: list[Any] = []
         for group in groups:
             names = group.get(PARAMETERS)
             if names is None:
@@ -39,7 +39,7 @@ class ParameterGroups:
                 if name in grouped:
                     raise self._error(
                         group, _('The %s parameter must be assigned to one parameter group only.') % name)
-                grouped.add(name)
+                grouped.append(name)
                 if name not in self.parameter_names:
                     raise self._error(
                         group, _('The grouped parameter %s does not reference a valid parameter.') % name)

@@ -180,6 +180,7 @@ class StackDefinition:
         Raises what is wrong with any of them, also with those left out.
         """
         if not self._all_bound:
+            _conditions = self.conditions  # whatever is wrong with them is told first
             bound: dict[str, BoundDefinition] = {}
             for name, definition in self._template.definitions.items():
                 if name in self._bound:

@@ -90,6 +90,7 @@ class Definitions(dict[str, ResourceDefinition]):
 
     def __call__(self, scope: Any) -> dict[str, BoundDefinition]:
         bound = {}
+        _conditions = scope.conditions  # whatever is wrong with them is told first
         for name, definition in self.items():
             definition.prepare(scope)
             if definition.enabled(scope):
