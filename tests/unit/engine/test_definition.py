@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from oslo_config import cfg
 
-from openkeel_heat.common import identifier
+from openkeel_heat.common import config, identifier
 from openkeel_heat.engine import templates
 from openkeel_heat.engine.cache import Cache
 from openkeel_heat.engine.definition import SharedDefinition, StackDefinition
 from openkeel_heat.engine.node_data import NodeData
 
+config.register_all(cfg.CONF)
 IDENTITY = identifier.HeatIdentifier("project", "stack", "id")
 
 

@@ -385,7 +385,7 @@ def test_scan_is_cheap_when_nothing_is_under_way(life, graveyard):
     counter = session.StatementCounter()
     with session.watching(counter):
         graveyard.scan()
-    assert counter.commits == 0 and counter.statements <= 4
+    assert counter.commits == 0 and counter.statements <= 6
 
 
 # a second engine ----------------------------------------------------------------------------------------------------
@@ -450,3 +450,21 @@ def test_no_thread_stays(engine):
     other.stop()
     other.wait()
     assert [t for t in threading.enumerate() if t.name.startswith(prefix)] == []
+
+
+@pytest.mark.parametrize('state', ['UPDATE_COMPLETE', 'UPDATE_FAILED'])
+def test_an_end_that_was_not_cleared_away(life, graveyard, state):
+    """Python Heat writes the state, then removes rows, then sync points."""
+    life.create(hot({'a': resource('1')}))
+    action, _, status = state.partition('_')
+    traversal = str(uuid.uuid4())
+    stacks.update(life.id, {'status': status, 'action': action, 'current_traversal': traversal,
+                            'disable_rollback': status == 'COMPLETE'})
+    sync_points.insert_many(life.id, traversal, [(life.id, True)])
+    if status == 'FAILED':
+        until(lambda: graveyard.scan() or life.row.action == 'ROLLBACK', 'rolling back')
+        life.settle('ROLLBACK_COMPLETE')
+        assert life.resources() == {}
+    else:
+        until(lambda: graveyard.scan() or not sync_points.list_inputs(life.id, traversal), 'cleared')
+        assert life.row.status == 'COMPLETE' and set(life.resources()) == {'a'}
