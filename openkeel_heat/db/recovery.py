@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import sqlalchemy as sa
 
 from openkeel_heat.db import models, sql
@@ -53,6 +55,21 @@ def holders(c: Connection, stack_id: str) -> list[Record]:
         _resource.c.stack_id == stack_id, _resource.c.engine_id.is_not(None)
     )
     return sql.many(c.execute(statement))
+
+
+@query
+def leftovers(c: Connection, older_than: datetime) -> list[Record]:
+    """Traversals that left sync points though their stack is at rest: of the last traversal, or of an old one."""
+    point = models.sync_point
+    statement = (
+        sa.select(_stack.c.id, _stack.c.action, _stack.c.status, _stack.c.current_traversal, point.c.traversal_id,
+                  sa.func.min(point.c.created_at).label("since"))
+        .join(point, point.c.stack_id == _stack.c.id)
+        .where(_stack.c.status != "IN_PROGRESS", _stack.c.convergence.is_(sa.true()))
+        .group_by(_stack.c.id, _stack.c.action, _stack.c.status, _stack.c.current_traversal, point.c.traversal_id)
+    )
+    found = sql.many(c.execute(statement))
+    return [row for row in found if row["traversal_id"] == row["current_traversal"] or row["since"] < older_than]
 
 
 @operation

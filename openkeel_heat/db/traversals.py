@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import sqlalchemy as sa
+
 from openkeel_heat.db import events, models, resources, sql, stacks, sync_points, templates
 from openkeel_heat.db.session import Abandon, Connection, operation, query
 from openkeel_heat.db.sql import Record
@@ -150,6 +152,7 @@ class Finish:
     ``delete``     the stack goes (softly): its name is free and its credentials are removed in the same moment
     ``snapshot``   for SNAPSHOT: columns of the snapshot (its id is the traversal's)
     ``restart``    a ROLLBACK starts in the same transaction
+    ``former``     statuses from which this end may be reached
     """
 
     stack_id: str
@@ -157,23 +160,25 @@ class Finish:
     action: str
     status: str
     reason: str
-    event: dict[str, Any]
+    event: dict[str, Any] | None
     delete: bool = False
     snapshot: Mapping[str, Any] | None = None
     user_creds_id: int | None = None
     restart: Start | None = None
+    former: tuple[str, ...] = ("IN_PROGRESS",)
 
 
 @operation
 def finish(c: Connection, spec: Finish) -> tuple[bool, Started | None]:
-    """False when the traversal is not the current one any more; then nothing is written."""
+    """False when the traversal is over or not the current one any more; then nothing is written."""
     row = sql.select(
         c, _stack, ("current_traversal", "prev_raw_template_id", "status", "raw_template_id"), lock=True,
         id=spec.stack_id, deleted_at=None,
     ).first()  # fmt: skip
-    if row is None or row.current_traversal != spec.traversal_id:
+    if row is None or row.current_traversal != spec.traversal_id or row.status not in spec.former:
         raise Abandon((False, None))
-    events.insert_many.within(c, [spec.event])
+    if spec.event is not None:
+        events.insert_many.within(c, [spec.event])
     values: dict[str, Any] = {"action": spec.action, "status": spec.status, "status_reason": spec.reason}
     if spec.restart is not None:
         sql.update(c, _stack, values, id=spec.stack_id)
@@ -201,6 +206,8 @@ def finish(c: Connection, spec: Finish) -> tuple[bool, Started | None]:
 
 
 def _delete_credentials(c: Connection, user_creds_id: int) -> None:
+    gone = _stack.c.deleted_at.is_not(None)
+    c.execute(sa.update(_stack).where(_stack.c.user_creds_id == user_creds_id, gone).values(user_creds_id=None))
     if not sql.count(c, _stack, user_creds_id=user_creds_id):
         sql.delete(c, models.user_creds, id=user_creds_id)
 

@@ -74,6 +74,24 @@ def _finish(hub: Convergence, found: Traversal, status: str, reason: str, delete
     return True
 
 
+def end_again(hub: Convergence, found: Traversal) -> None:
+    """An engine died after it wrote a stack's last state, before it cleared away (Python Heat takes several steps)."""
+    stack = found.stack
+    former = (stack.status,)
+    LOG.info('Stack %s is %s_%s, but was not cleared away', stack.name, stack.action, stack.status)
+    if stack.status == 'FAILED' and found.action in ROLLED_BACK and not stack.disable_rollback:
+        from openkeel_heat.engine.convergence import traversal
+
+        traversal.roll_back(hub, found)
+        return
+    delete = found.action == 'DELETE' and stack.status == 'COMPLETE'
+    if delete:
+        _cleanup_credentials(found)
+    traversals.finish(Finish(
+        found.stack_id, found.id, found.action, stack.status, stack.status_reason, None, delete=delete,
+        user_creds_id=_creds(stack) if delete else None, former=former))
+
+
 def _snapshot(found: Traversal, status: str, reason: str) -> dict[str, Any] | None:
     if found.action != 'SNAPSHOT':
         return None

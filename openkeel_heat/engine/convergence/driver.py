@@ -119,7 +119,7 @@ class Driver:
             event = events.resource_event(resource, step.action, step.status, step.reason, step.physical_resource_id)
         return Write(
             record.id, expected, record.atomic_key, values, current=current, properties=step.properties, event=event,
-            drop_attributes=record.attr_data_id if step.clear_attributes else None)
+            drop_attributes=record.attr_data_id if step.clear_attributes else None, data=step.data)
 
     def _note(self, step: Note) -> Write:
         event = events.resource_event(self._resource, step.action, step.status, step.reason, step.physical_resource_id)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finishing what others left: all of it is derived from the database.
 
-A scan looks at four things. It costs two statements when nothing is under way, and a few per stack that is.
+A scan looks at five things. It costs five statements when nothing is under way, and a few per stack that is.
 
 locked resources     whose engine is dead are taken over (compare-and-swap on engine and atomic key) and gone on with
 stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in nobody's hands are run again, once they
@@ -9,11 +9,13 @@ stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in no
                      stack whose time is over is failed
 orphans              locks in this engine's own name that no task of it knows are gone on with
 snapshots            whose deletion nobody is about are deleted
+left-overs           of stacks whose last state was written, but not cleared away (Python Heat takes several steps)
 
 Running a node twice is harmless, so nothing here needs a lock of its own.
 """
 from __future__ import annotations
 
+import datetime
 import random
 import threading
 import time
@@ -94,8 +96,23 @@ class Recovery:
                 if suspects:
                     seen[row['id']] = suspects
             self._former, self._suspects = self._suspects, seen
+            self._leftovers(context, seen)
             for snapshot_id in recovery.dying_snapshots():
                 self._snapshot(context, snapshot_id, seen)
+
+    def _leftovers(self, context: Any, seen: dict[str, set[Any]]) -> None:
+        """Sync points of stacks that are at rest: their last engine died while it cleared away."""
+        limit = clock.utcnow() - datetime.timedelta(seconds=2 * cfg.CONF.stack_action_timeout)
+        for row in recovery.leftovers(limit):
+            key = f"left {row['id']} {row['traversal_id']}"
+            if key not in self._former:
+                seen[key] = {'seen'}
+            elif row['traversal_id'] != row['current_traversal']:
+                sync_points.delete(row['id'], row['traversal_id'])
+            else:
+                found = self.hub.load(context, row['id'])
+                if found is not None and found.id == row['traversal_id']:
+                    completion.end_again(self.hub, _with_owner(self.hub, found))
 
     def _snapshot(self, context: Any, snapshot_id: str, seen: dict[str, set[Any]]) -> None:
         from openkeel_heat.engine.convergence import snapshots

@@ -197,6 +197,12 @@ def fail_and_roll_back(hub: Convergence, found: Traversal, reason: str) -> bool:
     return True
 
 
+def roll_back(hub: Convergence, found: Traversal) -> None:
+    """The stack is FAILED already, but its rollback was not started."""
+    template, template_id = rollback_template(found.stack)
+    start(hub, found.context, StartRequest(found.stack, 'ROLLBACK', template=template, template_id=template_id))
+
+
 def restart(hub: Convergence, context: Any, found: Traversal) -> str | None:
     """A traversal whose start was cut is begun again, under a new id and for the same template."""
     request = StartRequest(found.stack, found.action, adopt_data=found.adopt_data, converge=found.converge,
