@@ -40,7 +40,9 @@ def make_engine(conf: cfg.ConfigOpts) -> Any:
     """An engine of this process, not started."""
     from openkeel_heat.db import session
     from openkeel_heat.engine.server import Engine
+    from openkeel_heat.template import limits
 
+    limits.configure(limits.from_options(conf))
     session.configure(conf)
     return Engine(conf)
 
