@@ -9,6 +9,7 @@ other callers get the defaults, which are those of the options.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +38,12 @@ def configure(limits: Limits) -> None:
     """Set the bounds of this process."""
     global _current
     _current = limits
+
+
+def from_options(conf: Any) -> Limits:
+    """The bounds that the options of a process say."""
+    return Limits(max_template_size=conf.max_template_size, max_expanded_size=8 * conf.max_template_size,
+                  yaql_limit_iterators=conf.yaql.limit_iterators, yaql_memory_quota=conf.yaql.memory_quota)
 
 
 def current() -> Limits:

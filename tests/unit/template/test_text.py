@@ -142,3 +142,15 @@ def test_any_text_is_read_as_pyyaml_reads_it(source: str) -> None:
         # texts that PyYAML has no constructor for are texts here
         return
     assert repr(got) == repr(expected)
+
+
+def test_bounds_come_from_the_options() -> None:
+    class Yaql:
+        limit_iterators, memory_quota = 5, 6
+
+    class Conf:
+        max_template_size, yaql = 1000, Yaql
+
+    bounds = limits.from_options(Conf)
+    assert (bounds.max_template_size, bounds.max_expanded_size) == (1000, 8000)
+    assert (bounds.yaql_limit_iterators, bounds.yaql_memory_quota) == (5, 6)
