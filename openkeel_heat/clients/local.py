@@ -59,10 +59,11 @@ class LocalKeystone:
     # projects and users of stacks
 
     def create_stack_domain_project(self, stack_id: str) -> str:
-        return str(self.context.project_id)
+        """A name that is not the user's own project: what instances may reach is told apart by it."""
+        return uuid.uuid4().hex
 
     def delete_stack_domain_project(self, project_id: str) -> None:
-        """It is the user's own."""
+        """There is none."""
 
     def create_stack_domain_user(self, username: str, project_id: str, password: str | None = None) -> str:
         return uuid.uuid4().hex
