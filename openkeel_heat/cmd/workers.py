@@ -45,13 +45,12 @@ def report_on_signal(conf: cfg.ConfigOpts) -> None:
     """SIGUSR2 writes a report of threads, greenlets and configuration, as all OpenStack services do."""
 
     def handler(signum: int, frame: Any) -> None:
-        from oslo_reports import guru_meditation_report as gmr
+        from oslo_reports import guru_meditation_report as gmr, opts
 
-        from openkeel_heat import version_info
+        from openkeel_heat.common import version
 
-        report = gmr.TextGuruMeditation
-        report(signum, frame).handle_signal(version_info, conf.prog or "heat-engine", conf.oslo_reports.log_dir, None,
-                                            signum, frame)
+        opts.set_defaults(conf)
+        gmr.TextGuruMeditation.handle_signal(version, conf.prog, conf.oslo_reports.log_dir, frame)
 
     signal.signal(signal.SIGUSR2, handler)
 
@@ -69,13 +68,13 @@ def _run_cotyledon(conf: cfg.ConfigOpts, make: Callable[[], Worker], count: int)
 
     opts.register_service_opts(conf)
 
-    class Process(cotyledon.Service):  # type: ignore[misc]
+    class Process(cotyledon.Service):
         name = "engine"
+        graceful_shutdown_timeout = conf.graceful_shutdown_timeout
 
-        def __init__(self, worker_id: int) -> None:
+        def __init__(self, worker_id: Any) -> None:
             super().__init__(worker_id)
             report_on_signal(conf)  # here is the main thread of the worker process, run() has another
-            self.graceful_shutdown_timeout = conf.graceful_shutdown_timeout
             self.worker: Worker | None = None
 
         def run(self) -> None:
