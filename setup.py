@@ -40,7 +40,11 @@ def data_files() -> list[tuple[str, list[str]]]:
 setup(
     packages=packages(),
     package_dir={"": ".", "heat": COMPAT, "openkeel_heat.migrations": MIGRATIONS},
-    package_data={"openkeel_heat": ["py.typed"], "openkeel_heat.migrations": ["*.ini", "*.mako", "*/*.mako"]},
+    package_data={
+        "openkeel_heat": ["py.typed"],
+        "openkeel_heat.lint": ["types.json"],
+        "openkeel_heat.migrations": ["*.ini", "*.mako", "*/*.mako"],
+    },
     data_files=data_files(),
     # Containers load these files by their path, so they cannot be generated entry points.
     scripts=["openkeel_heat/cmd/scripts/heat-wsgi-api", "openkeel_heat/cmd/scripts/heat-wsgi-api-cfn"],

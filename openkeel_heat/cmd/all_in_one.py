@@ -52,8 +52,9 @@ def set_defaults(conf: cfg.ConfigOpts, state_dir: str) -> None:
     from openkeel_heat.common import config
 
     os.makedirs(state_dir, exist_ok=True)
-    conf.set_default("connection", "sqlite:///" + os.path.join(os.path.abspath(state_dir), "heat.sqlite"),
-                     group="database")
+    conf.set_default(
+        "connection", "sqlite:///" + os.path.join(os.path.abspath(state_dir), "heat.sqlite"), group="database"
+    )
     oslo_messaging.TransportURL.parse(conf, "fake://")  # registers the option
     conf.set_default("transport_url", "fake://")
     conf.set_default("flavor", "noauth", group="paste_deploy")

@@ -35,7 +35,7 @@ def main(argv: Sequence[str], prog: str) -> int:
     conf = process.setup(rest, prog)
     from openkeel_heat.api import paste, server
 
-    api = server.ApiServer(paste.load_app(prog, conf), options.host or "0.0.0.0", options.port)  # noqa: S104
+    api = server.ApiServer(paste.load_app(prog, conf), options.host or "0.0.0.0", options.port)
     print(f"serving {prog} on port {api.port}", file=sys.stderr)
     try:
         api.serve_forever()

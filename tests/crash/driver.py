@@ -104,8 +104,7 @@ def prepare(life: world.Life) -> None:
 
 
 def tree(database: Database, root: str) -> list[dict[str, Any]]:
-    return database.rows(
-        "SELECT r.* FROM resource r WHERE r.stack_id = :root OR r.root_stack_id = :root", root=root)
+    return database.rows("SELECT r.* FROM resource r WHERE r.stack_id = :root OR r.root_stack_id = :root", root=root)
 
 
 def check(folder: pathlib.Path, case: Case, before: str | None) -> list[str]:
@@ -136,12 +135,19 @@ def check(folder: pathlib.Path, case: Case, before: str | None) -> list[str]:
     resources = tree(database, stack["id"])
     if len(resources) != RESOURCES:
         wrong.append(f"{len(resources)} resources instead of {RESOURCES}: {sorted(r['name'] for r in resources)}")
-    wrong += [f"{r['name']} is {r['action']}_{r['status']}: {r['status_reason']}" for r in resources
-              if r["status"] != "COMPLETE"]
+    wrong += [
+        f"{r['name']} is {r['action']}_{r['status']}: {r['status_reason']}"
+        for r in resources
+        if r["status"] != "COMPLETE"
+    ]
     wrong += objects_made_twice(database, 1 if lost else case.generations)
     wanted = "b1" if lost else case.outputs
-    values = {row["value"] for row in database.rows(
-        "SELECT d.value AS value FROM resource_data d JOIN resource r ON r.id = d.resource_id WHERE r.name = 'outer'")}
+    values = {
+        row["value"]
+        for row in database.rows(
+            "SELECT d.value AS value FROM resource_data d JOIN resource r ON r.id = d.resource_id WHERE r.name = 'outer'"
+        )
+    }
     if values != {wanted}:
         wrong.append(f"outer resources hold {values} instead of {wanted}")
     return wrong
@@ -152,10 +158,14 @@ def objects_made_twice(database: Database, generations: int) -> list[str]:
     rows = database.rows(
         "SELECT e.stack_id, e.resource_name AS name, COUNT(DISTINCT e.physical_resource_id) AS objects, "
         "COUNT(*) AS times FROM event e JOIN stack s ON s.id = e.stack_id WHERE e.resource_action = 'CREATE' "
-        "AND e.resource_status = 'COMPLETE' AND e.resource_name <> s.name GROUP BY e.stack_id, e.resource_name")
+        "AND e.resource_status = 'COMPLETE' AND e.resource_name <> s.name GROUP BY e.stack_id, e.resource_name"
+    )
     wrong = [f"{row['name']}: {row['objects']} physical objects" for row in rows if row["objects"] > generations]
-    return wrong + [f"{row['name']}: created {row['times']} times for {row['objects']} objects" for row in rows
-                    if row["times"] > row["objects"]]
+    return wrong + [
+        f"{row['name']}: created {row['times']} times for {row['objects']} objects"
+        for row in rows
+        if row["times"] > row["objects"]
+    ]
 
 
 class Driver:
@@ -203,7 +213,9 @@ class Driver:
         """Name of the point where the engine died, and what is wrong after another one went on."""
         folder = self.copy(f"point-{point}")
         try:
-            code = self._run(folder, functools.partial(self._life, folder, live, self.case, folder / "points", point), True)
+            code = self._run(
+                folder, functools.partial(self._life, folder, live, self.case, folder / "points", point), True
+            )
             where = ((folder / "points").read_text().splitlines() or ["-"])[-1]
             if code == 0:
                 return "not reached", check(folder, self.case, None)
@@ -247,8 +259,12 @@ def main() -> int:
         for point in chosen:
             where, wrong = driver.kill_at(point)
             failed += bool(wrong)
-            print(f"{'FAILED' if wrong else 'ok    '} {where}" + "".join(f"\n       {line}" for line in wrong), flush=True)
-        print(f"{options.operation}: {len(names)} points, {len(chosen)} tried with seed {options.seed}, {failed} failed")
+            print(
+                f"{'FAILED' if wrong else 'ok    '} {where}" + "".join(f"\n       {line}" for line in wrong), flush=True
+            )
+        print(
+            f"{options.operation}: {len(names)} points, {len(chosen)} tried with seed {options.seed}, {failed} failed"
+        )
         return 1 if failed else 0
     finally:
         if not KEEP:

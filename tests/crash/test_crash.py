@@ -21,8 +21,16 @@ OPERATIONS = ("create", "update", "rollback", "delete")
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_killed_engine(operation: str) -> None:
-    choice = ["--all"] if os.environ.get("OPENKEEL_CRASH_ALL") else [
-        "--sample", os.environ.get("OPENKEEL_CRASH_SAMPLE", "12"), "--seed", os.environ.get("OPENKEEL_CRASH_SEED", "0")]
+    choice = (
+        ["--all"]
+        if os.environ.get("OPENKEEL_CRASH_ALL")
+        else [
+            "--sample",
+            os.environ.get("OPENKEEL_CRASH_SAMPLE", "12"),
+            "--seed",
+            os.environ.get("OPENKEEL_CRASH_SEED", "0"),
+        ]
+    )
     done = run([sys.executable, "-m", "tests.crash.driver", operation, *choice], limit=3500, check=False, cwd=ROOT)
     print(done.stdout)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

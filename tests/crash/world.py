@@ -91,8 +91,15 @@ class Life:
         self.client = EngineClient()
 
     def context(self) -> RequestContext:
-        return RequestContext(user_id="demo", username="demo", password="unset", project_id="demo", project_name="demo",
-                              roles=["admin"], is_admin=False)
+        return RequestContext(
+            user_id="demo",
+            username="demo",
+            password="unset",
+            project_id="demo",
+            project_name="demo",
+            roles=["admin"],
+            is_admin=False,
+        )
 
     def __enter__(self) -> Life:
         self.engine.start()

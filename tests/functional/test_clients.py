@@ -46,12 +46,26 @@ def name() -> str:
 
 
 def test_command_line_life(openstack: Shell, name: str) -> None:
-    output = openstack("stack", "create", "--wait", "--poll", "1", "-t", str(EXAMPLE), "--parameter", "members=2",
-                       "--tags", "one,two", name)
+    output = openstack(
+        "stack",
+        "create",
+        "--wait",
+        "--poll",
+        "1",
+        "-t",
+        str(EXAMPLE),
+        "--parameter",
+        "members=2",
+        "--tags",
+        "one,two",
+        name,
+    )
     assert f"{name}]: CREATE_COMPLETE" in output or "CREATE_COMPLETE" in output
     shown = openstack.json("stack", "show", name)
     assert shown["stack_status"] == "CREATE_COMPLETE"
-    assert {o["output_key"]: o["output_value"] for o in shown["outputs"]}["members"] == [f"hello-{name}-{i}" for i in (0, 1)]
+    assert {o["output_key"]: o["output_value"] for o in shown["outputs"]}["members"] == [
+        f"hello-{name}-{i}" for i in (0, 1)
+    ]
     assert shown["tags"] == ["one", "two"]
 
     resources = openstack.json("stack", "resource", "list", "-n", "2", name)
@@ -91,22 +105,40 @@ def test_command_line_abandon_and_adopt(name: str, tmp_path: pathlib.Path) -> No
 
 def test_command_line_files_and_environment(openstack: Shell, name: str, tmp_path: pathlib.Path) -> None:
     (tmp_path / "member.yaml").write_text(yaml.safe_dump(templates.MEMBER))
-    (tmp_path / "top.yaml").write_text(yaml.safe_dump(templates.hot(
-        {"m": {"type": "My::Member", "properties": {"value": {"get_param": "word"}}}},
-        {"out": templates.attr("m", "out")}, {"word": {"type": "string"}})))
-    (tmp_path / "env.yaml").write_text(yaml.safe_dump(
-        {"resource_registry": {"My::Member": "member.yaml"}, "parameters": {"word": "from the file"}}))
+    (tmp_path / "top.yaml").write_text(
+        yaml.safe_dump(
+            templates.hot(
+                {"m": {"type": "My::Member", "properties": {"value": {"get_param": "word"}}}},
+                {"out": templates.attr("m", "out")},
+                {"word": {"type": "string"}},
+            )
+        )
+    )
+    (tmp_path / "env.yaml").write_text(
+        yaml.safe_dump({"resource_registry": {"My::Member": "member.yaml"}, "parameters": {"word": "from the file"}})
+    )
     openstack("stack", "create", "--wait", "-t", str(tmp_path / "top.yaml"), "-e", str(tmp_path / "env.yaml"), name)
     assert openstack.json("stack", "output", "show", name, "out")["output_value"] == "from the file"
-    openstack("stack", "update", "--wait", "-t", str(tmp_path / "top.yaml"), "-e", str(tmp_path / "env.yaml"),
-              "--parameter", "word=by hand", name)
+    openstack(
+        "stack",
+        "update",
+        "--wait",
+        "-t",
+        str(tmp_path / "top.yaml"),
+        "-e",
+        str(tmp_path / "env.yaml"),
+        "--parameter",
+        "word=by hand",
+        name,
+    )
     assert openstack.json("stack", "output", "show", name, "out")["output_value"] == "by hand"
     openstack("stack", "delete", "--yes", "--wait", name)
 
 
 def test_command_line_refusals(openstack: Shell, name: str, tmp_path: pathlib.Path) -> None:
     assert "could not be found" in openstack("stack", "show", name, check=False) or "not found" in openstack(
-        "stack", "show", name, check=False)
+        "stack", "show", name, check=False
+    )
     bad = tmp_path / "bad.yaml"
     bad.write_text(yaml.safe_dump(templates.hot({"a": {"type": "No::Such::Type"}})))
     assert "No::Such::Type" in openstack("stack", "create", "-t", str(bad), name, check=False)
@@ -126,20 +158,25 @@ def sdk(cloud: AllInOne) -> Iterator[Any]:
     import openstack as openstacksdk
 
     connection = openstacksdk.connection.Connection(
-        auth_type="admin_token", auth={"endpoint": f"{cloud.url}/v1/demo", "token": "none"})
+        auth_type="admin_token", auth={"endpoint": f"{cloud.url}/v1/demo", "token": "none"}
+    )
     yield connection
     connection.close()
 
 
 def test_openstacksdk(sdk: Any, name: str) -> None:
     created = sdk.orchestration.create_stack(name=name, template=templates.flat(), timeout_mins=5)
-    stack = sdk.orchestration.wait_for_status(created, status="CREATE_COMPLETE", failures=["CREATE_FAILED"], interval=0.2, wait=60)
+    stack = sdk.orchestration.wait_for_status(
+        created, status="CREATE_COMPLETE", failures=["CREATE_FAILED"], interval=0.2, wait=60
+    )
     assert sdk.orchestration.find_stack(name).id == stack.id
     assert {r.name for r in sdk.orchestration.resources(stack)} == {"a", "b", "c", "d"}
     assert [s.name for s in sdk.orchestration.stacks(name=name)] == [name]
     assert any(e.resource_name == "a" for e in sdk.orchestration.stack_events(stack))
     updated = sdk.orchestration.update_stack(stack, template=templates.flat(salt="2"))
-    sdk.orchestration.wait_for_status(updated, status="UPDATE_COMPLETE", failures=["UPDATE_FAILED"], interval=0.2, wait=60)
+    sdk.orchestration.wait_for_status(
+        updated, status="UPDATE_COMPLETE", failures=["UPDATE_FAILED"], interval=0.2, wait=60
+    )
     outputs = {o["output_key"]: o["output_value"] for o in sdk.orchestration.get_stack(stack.id).outputs}
     assert outputs["last"] == "a2"
     sdk.orchestration.delete_stack(stack)
@@ -150,7 +187,10 @@ def test_openstacksdk_cloud_layer(sdk: Any, name: str) -> None:
     template = ROOT / "doc" / "examples" / "quickstart.yaml"
     stack = sdk.create_stack(name, template_file=str(template), wait=True, timeout=60, members=1)
     assert stack.status == "CREATE_COMPLETE"
-    assert sdk.update_stack(name, template_file=str(template), wait=True, timeout=60, members=2).status == "UPDATE_COMPLETE"
+    assert (
+        sdk.update_stack(name, template_file=str(template), wait=True, timeout=60, members=2).status
+        == "UPDATE_COMPLETE"
+    )
     assert sdk.delete_stack(name, wait=True)
     assert sdk.get_stack(name) is None
 
@@ -163,8 +203,14 @@ def test_heatclient_with_keystone(three_daemons: tuple[Installation, str], name:
     from keystoneauth1.identity import v3
 
     _, root = three_daemons
-    auth = v3.Password(auth_url=testbed.KEYSTONE, username="demo", password="demo-secret", project_name="demo",
-                       user_domain_name="Default", project_domain_name="Default")
+    auth = v3.Password(
+        auth_url=testbed.KEYSTONE,
+        username="demo",
+        password="demo-secret",
+        project_name="demo",
+        user_domain_name="Default",
+        project_domain_name="Default",
+    )
     keystone = session.Session(auth=auth)
     endpoint = f"{root}/v1/{keystone.get_project_id()}"
     heat = Client("1", session=keystone, endpoint_override=endpoint)

@@ -42,7 +42,8 @@ class Stack:
 
     def create(self, template: dict[str, Any]) -> None:
         self.identity = self.engine.client.create_stack(
-            self.engine.context(), self.name, template, {}, {}, {"timeout_mins": 10})
+            self.engine.context(), self.name, template, {}, {}, {"timeout_mins": 10}
+        )
         self.settle("CREATE")
 
     def update(self, template: dict[str, Any]) -> None:
@@ -64,10 +65,13 @@ class Stack:
 
         def final() -> bool:
             with own.connect() as c:
-                row = c.execute(sa.text("SELECT action, status, status_reason FROM stack WHERE id = :id"),
-                                {"id": self.identity["stack_id"]}).one()
-                left = c.execute(sa.text("SELECT COUNT(*) FROM sync_point WHERE stack_id = :id"),
-                                 {"id": self.identity["stack_id"]}).scalar()
+                row = c.execute(
+                    sa.text("SELECT action, status, status_reason FROM stack WHERE id = :id"),
+                    {"id": self.identity["stack_id"]},
+                ).one()
+                left = c.execute(
+                    sa.text("SELECT COUNT(*) FROM sync_point WHERE stack_id = :id"), {"id": self.identity["stack_id"]}
+                ).scalar()
             if row.status == "FAILED":
                 raise AssertionError(row.status_reason)
             return (row.action, row.status) == (action, "COMPLETE") and not left
@@ -96,8 +100,10 @@ def test_cost_per_resource(engine: InProcess, operation: str) -> None:
         messaging.watchers.remove(messages)
     if operation != "delete":
         stack.delete()
-    print(f"{operation}: {counter.statements / SIZE:.2f} statements, {counter.commits / SIZE:.2f} commits per resource; "
-          f"messages {dict(messages.sent)}")
+    print(
+        f"{operation}: {counter.statements / SIZE:.2f} statements, {counter.commits / SIZE:.2f} commits per resource; "
+        f"messages {dict(messages.sent)}"
+    )
     print(counter.by_operation.most_common(12))
     assert counter.statements / SIZE <= STATEMENTS
     assert counter.commits / SIZE <= COMMITS

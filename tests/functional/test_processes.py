@@ -35,8 +35,11 @@ def threads(pid: int) -> int:
 def test_restart_keeps_stacks_and_secrets(tmp_path: pathlib.Path) -> None:
     service = AllInOne(tmp_path, {"DEFAULT": {"encrypt_parameters_and_properties": True}}).start()
     try:
-        template = templates.hot({"a": templates.resource({"get_param": "word"})}, {"a": templates.attr("a")},
-                                 {"word": {"type": "string", "hidden": True}})
+        template = templates.hot(
+            {"a": templates.resource({"get_param": "word"})},
+            {"a": templates.attr("a")},
+            {"word": {"type": "string", "hidden": True}},
+        )
         stack = service.api().create(template, parameters={"word": "secret"})
         assert service.stop() == 0
         service.start()
@@ -81,7 +84,9 @@ def test_reload_of_options(tmp_path: pathlib.Path) -> None:
         service.conf.write_text(service.conf.read_text().replace("[DEFAULT]", "[DEFAULT]\ndebug = true", 1))
         assert service.program is not None
         os.kill(service.program.pid, signal.SIGHUP)
-        until(lambda: "debug" in service.program.log_file.read_text().lower(), "the log says that debug was changed", 20)
+        until(
+            lambda: "debug" in service.program.log_file.read_text().lower(), "the log says that debug was changed", 20
+        )
         assert service.api().get("/stacks")["stacks"] == []
     finally:
         service.stop()
@@ -92,8 +97,12 @@ def bus_and_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Insta
     """An installation without Keystone, for tests of the engine's processes alone."""
     folder = tmp_path_factory.mktemp("processes")
     with stores.mariadb_database("processes") as (_, connection), stores.rabbitmq_vhost("processes") as (_, transport):
-        installation = Installation(folder, connection, transport, {
-            "DEFAULT": {"num_engine_workers": 2, "periodic_interval": 2, "deferred_auth_method": "password"}})
+        installation = Installation(
+            folder,
+            connection,
+            transport,
+            {"DEFAULT": {"num_engine_workers": 2, "periodic_interval": 2, "deferred_auth_method": "password"}},
+        )
         try:
             installation.manage(OURS, "db_sync")
             yield installation
@@ -138,7 +147,10 @@ def test_wsgi_script(tmp_path: pathlib.Path) -> None:
     script = ROOT / "openkeel_heat" / "cmd" / "scripts" / "heat-wsgi-api"
     process = subprocess.Popen(
         [sys.executable, str(script), "--host", "127.0.0.1", "--port", str(port), "--", "--config-file", str(conf)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     try:
         import requests
 

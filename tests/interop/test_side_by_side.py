@@ -185,8 +185,19 @@ REFUSALS = [
     ("GET", "/stacks/no-such-stack", None),
     ("POST", "/stacks", {"stack_name": "bad", "template": templates.hot({"a": {"type": "No::Such::Type"}})}),
     ("POST", "/stacks", {"stack_name": "bad", "template": templates.hot({"a": templates.resource(nonsense=1)})}),
-    ("POST", "/stacks", {"stack_name": "bad", "template": templates.hot(
-        {"a": templates.resource({"get_attr": ["b", "output"]}), "b": templates.resource({"get_attr": ["a", "output"]})})}),
+    (
+        "POST",
+        "/stacks",
+        {
+            "stack_name": "bad",
+            "template": templates.hot(
+                {
+                    "a": templates.resource({"get_attr": ["b", "output"]}),
+                    "b": templates.resource({"get_attr": ["a", "output"]}),
+                }
+            ),
+        },
+    ),
     ("POST", "/stacks", {"stack_name": "bad name!", "template": templates.flat()}),
     ("POST", "/stacks", {"stack_name": "bad", "template": {"heat_template_version": "1999-01-01"}}),
     ("POST", "/stacks", {"stack_name": "bad", "template": templates.hot({}, parameters={"p": {"type": "string"}})}),
@@ -218,26 +229,38 @@ def test_duplicate_name(mixed: Land) -> None:
 
 
 CHAIN = templates.hot(
-    {"a": templates.resource("a"), "b": templates.resource(templates.attr("a"), wait_secs=6),
-     "c": templates.resource(templates.attr("b"))},
-    {"last": templates.attr("c")})
+    {
+        "a": templates.resource("a"),
+        "b": templates.resource(templates.attr("a"), wait_secs=6),
+        "c": templates.resource(templates.attr("b")),
+    },
+    {"last": templates.attr("c")},
+)
 
 
 def begin(land: Land, kind: str, nested: bool) -> Stack:
     if nested:
         import yaml
 
-        outer = templates.hot({"x": templates.resource("a"), "n": {"type": "chain.yaml"},
-                               "y": templates.resource(templates.attr("n", "last"))},
-                              {"last": templates.attr("y")})
+        outer = templates.hot(
+            {
+                "x": templates.resource("a"),
+                "n": {"type": "chain.yaml"},
+                "y": templates.resource(templates.attr("n", "last")),
+            },
+            {"last": templates.attr("y")},
+        )
         return land.api(kind).create(outer, wait=False, files={"chain.yaml": yaml.safe_dump(CHAIN)})
     return land.api(kind).create(CHAIN, wait=False)
 
 
 def in_the_middle(land: Land) -> bool:
-    return bool(land.database.rows(
-        "SELECT r.id FROM resource r JOIN stack s ON s.id = r.stack_id "
-        "WHERE r.name = 'b' AND r.status = 'IN_PROGRESS' AND s.status = 'IN_PROGRESS' AND s.deleted_at IS NULL"))
+    return bool(
+        land.database.rows(
+            "SELECT r.id FROM resource r JOIN stack s ON s.id = r.stack_id "
+            "WHERE r.name = 'b' AND r.status = 'IN_PROGRESS' AND s.status = 'IN_PROGRESS' AND s.deleted_at IS NULL"
+        )
+    )
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["flat", "nested"])
