@@ -1,24 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SQLite database per test, and rows to work on."""
+"""A database per test (SQLite always, MariaDB and PostgreSQL where their servers answer), and rows to work on."""
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from oslo_config import cfg
-from oslo_db import options
 
-from openkeel_heat.db import models, session, stacks, templates
+from openkeel_heat.common import config
+from openkeel_heat.db import migrate, models, session, stacks, templates
+from tests.fixtures import stores
+
+KINDS = ['sqlite', pytest.param('mariadb', marks=pytest.mark.services),
+         pytest.param('postgresql', marks=pytest.mark.services)]
 
 
-@pytest.fixture
-def database(tmp_path):
-    conf = cfg.ConfigOpts()
-    conf([], project='test')
-    conf.register_opts(options.database_opts, 'database')
-    session.configure(conf, connection=f'sqlite:///{tmp_path}/heat.sqlite')
-    models.metadata.create_all(session.get_engine())
-    yield session
+@pytest.fixture(scope='session')
+def server_urls() -> Iterator[dict[str, Any]]:
+    """URLs of the servers' databases that were made so far; they are dropped at the end."""
+    with contextlib.ExitStack() as made:
+        yield {'made': made}
+        session.dispose()
+
+
+def _server_url(kind: str, urls: dict[str, Any]) -> str:
+    if kind not in urls:
+        if not (stores.have_mariadb() if kind == 'mariadb' else stores.have_postgresql()):
+            pytest.skip(f'no {kind} server on this machine')
+        make = stores.mariadb_database if kind == 'mariadb' else stores.postgresql_database
+        _name, urls[kind] = urls['made'].enter_context(make('conv'))
+        session.configure(connection=urls[kind])
+        migrate.sync()
+    return str(urls[kind])
+
+
+@pytest.fixture(params=KINDS)
+def database(request: pytest.FixtureRequest, tmp_path: Any, server_urls: dict[str, Any]) -> Iterator[Any]:
+    config.register_all(cfg.CONF)
+    if request.param == 'sqlite':
+        session.configure(connection=f'sqlite:///{tmp_path}/heat.sqlite')
+        models.metadata.create_all(session.get_engine())
+        yield session
+    else:
+        session.configure(connection=_server_url(request.param, server_urls))
+        yield session
+        with session.get_engine().begin() as c:
+            for table in reversed(models.metadata.sorted_tables):
+                c.execute(table.delete())
     session.dispose()
 
 
