@@ -37,6 +37,7 @@ class Write:
     ``attributes``                 attribute values to keep
     ``replacement``                a new row: the successor of this one (whose ``replaced_by`` is set)
     ``delete``                     remove the row
+    ``data``                       resource data: (key, value, redact)
     ``merges``                     results for sync points, merged if the write succeeds
     """
 
@@ -51,6 +52,7 @@ class Write:
     attributes: Mapping[str, Any] | None = None
     replacement: dict[str, Any] | None = None
     delete: bool = False
+    data: Sequence[tuple[str, str | None, bool]] = ()
     merges: list[sync_points.Merge] = dataclasses.field(default_factory=list)
 
 
@@ -96,6 +98,9 @@ def apply(
         _recognise(c, failed)
     done = [(write, answer) for write, answer in todo if answer.ok]
     _drop(c, done)
+    data = [(write.resource_id, *entry) for write, _answer in done for entry in write.data]
+    if data:
+        resources.set_data.within(c, data)
     rows = []
     for write, answer in done:
         if write.event is not None:

@@ -343,6 +343,26 @@ def set_datum(c: Connection, resource_id: int, key: str, value: str | None, reda
 
 
 @operation
+def set_data(c: Connection, entries: Sequence[tuple[int, str, str | None, bool]]) -> None:
+    """Write entries (resource id, key, value, redact) of many resources; the last of two with one key stays."""
+    wanted = {(resource_id, key): (value, redact) for resource_id, key, value, redact in entries}
+    owners = sorted({resource_id for resource_id, _key in wanted})
+    present = {(row.resource_id, row.key) for row in sql.select(c, _data, ("resource_id", "key"), resource_id=owners)}
+    new = []
+    for (resource_id, key), (value, redact) in wanted.items():
+        method: str | None = ""
+        if redact:
+            method, value = crypt.encrypt(value)
+        values = {"value": value, "redact": redact, "decrypt_method": method}
+        if (resource_id, key) in present:
+            sql.update(c, _data, values, resource_id=resource_id, key=key)
+        else:
+            new.append({**values, "resource_id": resource_id, "key": key})
+    if new:
+        sql.insert_many(c, _data, new)
+
+
+@operation
 def delete_datum(c: Connection, resource_id: int, key: str) -> bool:
     """Delete one entry; False if there was none."""
     return bool(sql.delete(c, _data, resource_id=resource_id, key=key))

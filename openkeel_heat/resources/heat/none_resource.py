@@ -20,6 +20,7 @@ class NoneResource(Resource):
     attributes_schema = {}
 
     deferred_resource_id = True
+    deferred_data = True
     repeatable_create = True
 
     # Written into the data of what was made as a None from the start.

@@ -21,6 +21,7 @@ class RandomString(Resource):
     support_status = support.SupportStatus(version='2014.1')
 
     deferred_resource_id = True
+    deferred_data = True
     repeatable_create = True
 
     PROPERTIES = (LENGTH, SEQUENCE, CHARACTER_CLASSES, CHARACTER_SEQUENCES, SALT) = (

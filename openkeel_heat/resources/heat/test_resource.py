@@ -30,6 +30,7 @@ class TestResource(Resource):
 
     # The physical name is all it has outside of the database.
     deferred_resource_id = True
+    deferred_data = True
     repeatable_create = True
     repeatable_update = True
 

@@ -59,3 +59,5 @@ class ResourceRecord:
     attributes: dict[str, Any] | None = None
     # Resource data; None means that it was not loaded.
     data: dict[str, Any] | None = None
+    # Resource data that the next transition writes: (key, value, redact).
+    pending_data: list[tuple[str, str | None, bool]] = dataclasses.field(default_factory=list)

@@ -43,6 +43,10 @@ class RecordAccess(ResourceStatus):
     # with the state that ends the action instead of in a transaction of its own.
     deferred_resource_id = False
 
+    # True: handlers can make the resource data anew, so it too is written together with
+    # the next state.
+    deferred_data = False
+
     id: int | None = _field('id', 'Primary key; None while not stored.')
     uuid: str | None = _field('uuid', 'Unique id that physical names are made of.')
     action: str = _field('action', 'Last action.')
@@ -85,16 +89,22 @@ class RecordAccess(ResourceStatus):
         """The plugin's own key-value data. Change it with data_set and data_delete."""
         if self.record.data is None and self.record.id is not None:
             self.record.data = dict(self.stack.store.data(self))
+            self.record.data.update((key, value) for key, value, _redact in self.record.pending_data)
         return self.record.data or {}
 
     def data_set(self, key: str, value: Any, redact: bool = False) -> None:
         """Write one key; ``redact`` hides the value from users and encrypts it."""
-        self.stack.store.set_data(self, key, value, redact)
+        text = value if value is None or isinstance(value, str) else str(value)
+        if self.deferred_data and self.status == self.IN_PROGRESS:
+            self.record.pending_data.append((key, text, redact))
+        else:
+            self.stack.store.set_data(self, key, value, redact)
         if self.record.data is not None:
-            self.record.data[key] = value if value is None or isinstance(value, str) else str(value)
+            self.record.data[key] = text
 
     def data_delete(self, key: str) -> bool:
         """Remove one key; False when it was not there."""
+        self.record.pending_data = [entry for entry in self.record.pending_data if entry[0] != key]
         found = self.stack.store.delete_data(self, key)
         if self.record.data is not None:
             self.record.data.pop(key, None)

@@ -37,6 +37,8 @@ class Transition:
     physical_resource_id: str | None = None
     # Stored attribute values are stale from here on.
     clear_attributes: bool = False
+    # Resource data to write with it: (key, value, redact).
+    data: list[tuple[str, str | None, bool]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -84,6 +86,7 @@ def transition(resource: Resource, action: str, status: str, reason: str = 'stat
                       physical_resource_id=record.nova_instance or resource.physical_resource_name())
     if record.rsrc_prop_data_id is None and record.stored_properties:
         step.properties = record.stored_properties
+    step.data, record.pending_data = record.pending_data, []
     if status != 'COMPLETE':
         step.clear_attributes = record.attr_data_id is not None
         resource.attributes.reset_resolved_values()

@@ -274,3 +274,14 @@ def test_soft_deleted_stack_keeps_events(db: str) -> None:
     events.insert({"stack_id": root, "resource_name": "r"})
     stacks.delete(root)
     assert events.count(root) == 1
+
+
+def test_data_of_many_resources(db: str) -> None:
+    root = make_stack()
+    a, b = make_resource(root, "a"), make_resource(root, "b")
+    resources.set_datum(a, "k", "old")
+    resources.set_data([(a, "k", "new", False), (a, "s", "secret", True), (b, "k", "1", False), (b, "k", "2", False)])
+    assert resources.get_data(a) == {"k": "new", "s": "secret"}
+    assert resources.get_data(b) == {"k": "2"}
+    assert {row.key: row.decrypt_method for row in rows_of(models.resource_data) if row.resource_id == a} == {
+        "k": "", "s": "cryptography_decrypt_v1"}

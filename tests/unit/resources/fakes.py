@@ -282,6 +282,8 @@ class Driver:
             record.atomic_key = (record.atomic_key or 0) + 1
             if step.properties is not None:
                 record.rsrc_prop_data_id = record.atomic_key
+            for key, value, redact in step.data:
+                self.resource.stack.store.set_data(self.resource, key, value, redact)
         elif isinstance(step, lifecycle.Pause):
             self.pauses.append(step.seconds)
 

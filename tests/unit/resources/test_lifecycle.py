@@ -44,7 +44,20 @@ def test_create() -> None:
     assert last.values['nova_instance'] == name == resource.physical_resource_name()
     assert first.physical_resource_id == name
     assert resource.FnGetAtt('output') == 'v'
-    assert resource.stack.store.writes == [('data', 'value', 'v', False)]
+    assert (first.data, last.data) == ([], [('value', 'v', False)])
+
+
+def test_data_that_waits_for_the_next_state_is_seen_at_once() -> None:
+    resource = one(value='v', wait_secs=-1)
+    driver = Driver(lifecycle.create(resource), resource).run(until=Pause)
+    assert resource.data() == {'value': 'v'} and resource.stack.store.writes == []
+    resource.record.data = None
+    assert resource.data() == {'value': 'v'}
+    driver.throw(Cancelled('enough'))
+    assert driver.steps[-1].data == [('value', 'v', False)]
+    # Outside of an action there is no state to wait for.
+    resource.data_set('other', 1)
+    assert resource.stack.store.writes[-1] == ('data', 'other', 1, False)
 
 
 def test_create_not_from_another_state() -> None:
