@@ -145,7 +145,8 @@ def check(folder: pathlib.Path, case: Case, before: str | None) -> list[str]:
     values = {
         row["value"]
         for row in database.rows(
-            "SELECT d.value AS value FROM resource_data d JOIN resource r ON r.id = d.resource_id WHERE r.name = 'outer'"
+            "SELECT d.value AS value FROM resource_data d JOIN resource r ON r.id = d.resource_id "
+            "WHERE r.name = 'outer'"
         )
     }
     if values != {wanted}:

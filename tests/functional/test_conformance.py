@@ -29,7 +29,7 @@ def check(name: str, scenario: dict[str, Any], url: str, env: dict[str, str], ig
 
 
 def test_all_scenarios_are_here() -> None:
-    assert len(CASES) == 15
+    assert len(CASES) == 16
 
 
 @pytest.mark.parametrize(("name", "scenario"), CASES)
