@@ -23,7 +23,9 @@ from openkeel_heat.cmd import all_in_one, backend
 from openkeel_heat.common import config
 from openkeel_heat.common.context import RequestContext
 from openkeel_heat.db import migrate, session
+from openkeel_heat.engine import service as _service  # noqa: F401 - imported before the forks, for speed
 from openkeel_heat.engine.server import Engine
+from openkeel_heat.resources.heat import resource_group as _group, test_resource as _resource  # noqa: F401
 from openkeel_heat.rpc import messaging
 from openkeel_heat.rpc.client import EngineClient
 from tests.fixtures.checks import Database

@@ -158,24 +158,26 @@ def test_environment_files_lose_against_what_was_given_by_hand(service: Any) -> 
 def test_hidden_parameters(service: Any, config: Any) -> None:
     config(encrypt_parameters_and_properties=True)
     parameters = {"n": {"type": "number", "hidden": True}, "t": {"type": "string", "hidden": True},
-                  "o": {"type": "string"}}
+                  "o": {"type": "string"}, "l": {"type": "comma_delimited_list", "hidden": True},
+                  "j": {"type": "json", "hidden": True}, "b": {"type": "boolean", "hidden": True}}
+    given = {"n": 5, "t": "geheim", "o": "open", "l": ["x", "y"], "j": {"k": [1]}, "b": True}
     template = hot({"a": value({"get_param": "t"})}, parameters=parameters,
-                   outputs={"n": {"value": {"get_param": "n"}}, "a": {"value": {"get_attr": ["a", "value"]}}})
-    identity = service.create(template, {"parameters": {"n": 5, "t": "geheim", "o": "open"}})
+                   outputs={name: {"value": {"get_param": name}} for name in given})
+    identity = service.create(template, {"parameters": given})
     from openkeel_heat.engine import stack, templates
 
     templates.clear()
     stack._shared.clear()
     found = service.show(identity)
-    assert {name: found["parameters"][name] for name in parameters} == {"n": "******", "t": "******", "o": "open"}
-    assert service.outputs(identity) == {"n": 5, "a": "geheim"}
+    shown = {name: "open" if name == "o" else "******" for name in given}
+    assert {name: found["parameters"][name] for name in parameters} == shown
+    assert service.outputs(identity) == given
     (row,) = service.rows("SELECT t.environment FROM stack s JOIN raw_template t ON t.id = s.raw_template_id "
                           "WHERE s.id = :i", i=identity["stack_id"])
     assert "geheim" not in row.environment
     stored = json.loads(row.environment)
-    assert sorted(stored["encrypted_param_names"]) == ["n", "t"]
+    assert sorted(stored["encrypted_param_names"]) == ["b", "j", "l", "n", "t"]
     assert stored["parameters"]["t"][0] == "cryptography_decrypt_v1"
-    shown = service.call("get_environment", stack_identity=identity)
-    assert shown["parameters"] == {"n": "******", "t": "******", "o": "open"}
+    assert service.call("get_environment", stack_identity=identity)["parameters"] == shown
     assert service.update(identity, template, args={"existing": True})["stack_status"] == "COMPLETE"
-    assert service.outputs(identity) == {"n": 5, "a": "geheim"}
+    assert service.outputs(identity) == given
