@@ -17,7 +17,7 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 ALIVE_SECONDS = 5.0      # for that long an answer holds
-DEAD_SECONDS = 600.0
+DEAD_SECONDS = 15.0      # so does its absence: it may have been asleep
 
 
 class Liveness:
@@ -45,7 +45,7 @@ class Liveness:
             with self._lock:
                 self._known[engine_id] = (time.monotonic(), alive)
                 for other, (when, _alive) in list(self._known.items()):
-                    if now - when > DEAD_SECONDS:
+                    if now - when > 60 * DEAD_SECONDS:
                         del self._known[other]
                         self._asking.pop(other, None)
             if not alive:

@@ -85,8 +85,10 @@ class Recovery:
             seen: dict[str, set[Any]] = {}
             self._locks(context, seen)
             busy = {visit.stack_id for visit in self.hub.under_way()}
-            for row in recovery.in_progress():
-                if row['id'] in busy and self._scans % SELDOM:
+            rows = recovery.in_progress()
+            self._forget({row['current_traversal'] for row in rows}, seen)
+            for row in rows:
+                if row['id'] in busy and row['id'] not in self._suspects and self._scans % SELDOM:
                     continue  # most likely all is well
                 try:
                     suspects = look_at_stack(self.hub, row['id'], self._suspects.get(row['id'], set()), row)
@@ -99,6 +101,16 @@ class Recovery:
             self._leftovers(context, seen)
             for snapshot_id in recovery.dying_snapshots():
                 self._snapshot(context, snapshot_id, seen)
+
+    def _forget(self, current: set[Any], seen: dict[str, set[Any]]) -> None:
+        """Traversals that other engines brought to their end need not be kept here."""
+        busy = {visit.traversal_id for visit in self.hub.under_way()}
+        for found in self.hub.traversals:
+            if found.id not in current and found.id not in busy:
+                if f'over {found.id}' in self._suspects:
+                    self.hub.forget(found.id)
+                else:
+                    seen[f'over {found.id}'] = set()
 
     def _leftovers(self, context: Any, seen: dict[str, set[Any]]) -> None:
         """Sync points of stacks that are at rest: their last engine died while it cleared away."""
