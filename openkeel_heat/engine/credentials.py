@@ -61,7 +61,7 @@ def stored_context(stack: Stack) -> Any:
 
 
 def refresh(context: Any, stack: Stack) -> int | None:
-    """The id of new credentials when those of the stack do not belong to the user of this context; else None.
+    """The id of new credentials when those of the stack are another user's, or of no use any more; else None.
 
     The caller writes the id to the row and then calls :func:`discard` for the old one.
     """
@@ -71,16 +71,29 @@ def refresh(context: Any, stack: Stack) -> int | None:
 
     try:
         row = db.get(stack.user_creds_id)
-    except exceptions.HeatException:
+    except exceptions.HeatException:  # encrypted with a key that is not ours any more
         row = None
     if row is not None:
-        columns = dict(row)
-        if (columns["trustor_user_id"], columns["tenant_id"]) == (context.user_id, context.project_id):
-            return None
-        if not columns["trust_id"]:
+        owner = (row["trustor_user_id"], row["tenant_id"])
+        if not row["trust_id"] or owner == (context.user_id, context.project_id) and _is_usable(context, row):
             return None
     LOG.info("The credentials of stack %s are made anew for user %s", stack.name, context.user_id)
     return db.insert(context.clients.client("keystone").regenerate_trust_context().to_dict())
+
+
+def _is_usable(context: Any, row: Any) -> bool:
+    """Whether Keystone still knows the trust. When it cannot be asked, the trust is believed in."""
+    from openkeel_heat.common import context as contexts
+
+    stored = contexts.StoredContext.from_dict(dict(row), request_id=context.request_id, is_admin=False,
+                                              overwrite=False)
+    try:
+        stored._load_keystone_data()
+    except exceptions.AuthorizationFailure:
+        return False
+    except Exception as error:
+        LOG.info("The trust of credentials %s could not be checked: %s", row["id"], error)
+    return True
 
 
 def discard(context: Any, creds_id: int | None, stack: Stack | None = None) -> None:

@@ -7,6 +7,7 @@ who ask for the same id. Hidden parameters are encrypted in the row and clear in
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -98,13 +99,22 @@ def stored_environment(template: Template) -> dict[str, Any]:
         encrypted = list(environment.get(ENCRYPTED_NAMES) or [])
         for name, value in parameters.items():
             if name in schemata and schemata[name].hidden:
-                parameters[name] = list(crypt.encrypt(value if isinstance(value, str) else str(value)))
+                parameters[name] = list(crypt.encrypt(_as_text(value, schemata[name])))
                 if name not in encrypted:
                     encrypted.append(name)
         environment = {**environment, PARAMETERS: parameters, ENCRYPTED_NAMES: encrypted}
     else:
         environment = {**environment, ENCRYPTED_NAMES: []}
     return environment
+
+
+def _as_text(value: Any, schema: Any) -> str:
+    """The text that a parameter of this type reads as this value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and schema.type == schema.LIST:
+        return ",".join(str(item) for item in value)
+    return json.dumps(value) if isinstance(value, list | Mapping) else str(value)
 
 
 def clear_environment(environment: Mapping[str, Any] | None) -> dict[str, Any]:
