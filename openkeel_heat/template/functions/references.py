@@ -12,6 +12,7 @@ from openkeel_heat.template.attributes import ALL_ATTRIBUTES, select_from_attrib
 from openkeel_heat.template.nodes import (
     DYNAMIC,
     REFERS,
+    UNSETTLED,
     CompileContext,
     FunctionNode,
     ListNode,
@@ -260,16 +261,28 @@ class ResourceFacade(FunctionNode):
     names = ('metadata', 'deletion_policy', 'update_policy')
 
     def check(self) -> None:
-        if self.args not in self.names:
-            raise ValueError(_('Incorrect arguments to "%(fn_name)s" should be one of: %(allowed)s')
-                             % {'fn_name': self.fn_name, 'allowed': ', '.join(self.names)})
+        if isinstance(self.args, Node):
+            # which part it is shows in the scope
+            self.flags |= UNSETTLED
+        elif self.args not in self.names:
+            raise ValueError(self._usage())
+
+    def _usage(self) -> str:
+        return _('Incorrect arguments to "%(fn_name)s" should be one of: %(allowed)s') % {
+            'fn_name': self.fn_name, 'allowed': ', '.join(self.names)}
+
+    def prepare(self, scope: Any) -> None:
+        super().prepare(scope)
+        if resolve(self.args, scope) not in self.names:
+            raise exception.StackValidationFailed(message=self._usage())
 
     def result(self, scope: Any) -> Any:
         metadata, deletion_policy, update_policy = self.names
+        part = resolve(self.args, scope)
         parent = scope.parent_resource
-        if self.args == metadata:
+        if part == metadata:
             return parent.metadata_get()
-        if self.args == update_policy:
+        if part == update_policy:
             return resolve(parent.t._update_policy or {})
         return parent.t.deletion_policy()
 

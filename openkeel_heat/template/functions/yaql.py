@@ -13,7 +13,7 @@ from __future__ import annotations
 import builtins
 import os
 import pickle
-import select
+import selectors
 import struct
 import subprocess
 import sys
@@ -135,10 +135,10 @@ class _Worker:
             left = until - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            poll = select.poll()
-            poll.register(stream, select.POLLIN | select.POLLHUP)
-            if not poll.poll(left * 1000):
-                raise TimeoutError
+            with selectors.DefaultSelector() as selector:
+                selector.register(stream, selectors.EVENT_READ)
+                if not selector.select(left):
+                    raise TimeoutError
             part = os.read(stream, 1 << 20)
             if not part:
                 raise EOFError

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from openkeel_heat.common import exceptions as exception
-from openkeel_heat.template import limits
+from openkeel_heat.template import limits, nodes
+from openkeel_heat.template.definition import BoundDefinition
 from openkeel_heat.template.functions import yaql
-from tests.unit.template.helpers import node, value
+from openkeel_heat.template.scope import StackDefinition
+from tests.unit.template.helpers import node, template, value
 
 
 @pytest.fixture
@@ -65,6 +67,30 @@ def test_get_resource_is_the_name_until_there_is_more() -> None:
     source = 'resources: {r: {type: X}}'
     assert value({'get_resource': 'r'}, source) == 'r'
     assert value({'get_resource': 'r'}, source, {'r': node('r')}) == 'r-id'
+
+
+class Parent:
+    """The resource that a nested stack stands for."""
+
+    t = BoundDefinition('parent', 'X', deletion_policy='Retain', update_policy={'u': 1})
+
+    def metadata_get(self) -> Any:
+        return {'m': 1}
+
+
+@pytest.mark.parametrize(('part', 'expected'), [
+    ('metadata', {'m': 1}), ('deletion_policy', 'Retain'), ('update_policy', {'u': 1}),
+])
+def test_parts_of_the_parent_may_be_named_by_a_parameter(part: str, expected: Any) -> None:
+    scope = StackDefinition(template('parameters: {p: {type: string}}', p=part), parent_resource=Parent())
+    for call in ({'resource_facade': part}, {'resource_facade': {'get_param': 'p'}}):
+        assert nodes.resolve(scope.t.parse(scope, call)) == expected
+
+
+def test_an_unknown_part_of_the_parent() -> None:
+    for call in ({'resource_facade': 'x'}, {'resource_facade': {'get_param': 'p'}}):
+        with pytest.raises(exception.StackValidationFailed, match='should be one of: metadata, deletion_policy'):
+            value(call, 'parameters: {p: {type: string}}', p='x')
 
 
 class TestYaql:
