@@ -17,11 +17,12 @@ Every command calls :func:`select` as its first act::
 from __future__ import annotations
 
 import configparser
+import contextlib
 import importlib
 import os
 import pathlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 ENVIRONMENT = "OPENKEEL_HEAT_BACKEND"
 OPTION = "threading_backend"
@@ -88,14 +89,15 @@ def choose(argv: list[str], environment: dict[str, str] | os._Environ[str] = os.
     return value
 
 
-def _import_without_eventlet() -> None:
+@contextlib.contextmanager
+def _without_eventlet() -> Iterator[None]:
     """Libraries that load eventlet wherever it is installed (10 MB for nothing) find it missing."""
     if "eventlet" in sys.modules:
+        yield
         return
     sys.modules["eventlet"] = None  # type: ignore[assignment]
     try:
-        for name in EAGER:
-            importlib.import_module(name)
+        yield
     finally:
         del sys.modules["eventlet"]
 
@@ -108,9 +110,10 @@ def select(argv: list[str] | None = None) -> str:
         import eventlet
 
         eventlet.monkey_patch()
-    from oslo_service import backend
+    with _without_eventlet() if name != "eventlet" else contextlib.nullcontext():
+        from oslo_service import backend
 
-    backend.init_backend(backend.BackendType(name))
-    if name != "eventlet":
-        _import_without_eventlet()
+        backend.init_backend(backend.BackendType(name))
+        for module in EAGER:
+            importlib.import_module(module)
     return name
