@@ -135,6 +135,15 @@ MODULES: dict[str, str | Entry] = {
         UpdateInProgress="common.exceptions:UpdateInProgress",
     ),
     "heat.engine.properties": "resources.kit.properties",
+    "heat.engine.status": gather(ResourceStatus="resources.kit.record:ResourceStatus"),
+    "heat.common.grouputils": "resources.kit.groups",
+    "heat.scaling.rolling_update": gather(
+        needs_update="resources.kit.groups:needs_update", next_batch="resources.kit.groups:next_batch"
+    ),
+    "heat.scaling.template": gather(
+        make_template="resources.kit.groups:make_template",
+        member_definitions="resources.kit.groups:member_definitions",
+    ),
     "heat.engine.attributes": "resources.kit.attributes",
     "heat.engine.constraints": "resources.kit.constraints",
     "heat.engine.constraint.common_constraints": "resources.kit.common_constraints",
