@@ -12,8 +12,10 @@ a :class:`Signal`              ``signal.set(value)``, which is what the ``yield`
 =============================  ============================================================================
 
 Between two steps a task is an entry in a heap or in a dictionary: thousands of them hold no thread. Due steps are
-run first in, first out by a small pool of threads, which start when there is work and end when there has been none
-for a while. One of the idle threads (the leader) sleeps until the next timer is due.
+run first in, first out by a few threads, which start when there is work and end when there has been none for a while.
+Steps may block (a plugin asks a service): when nothing that is due has been begun for 20 ms, one more thread joins in,
+up to the limit. So there are few threads while steps compute and more when they wait. One of the idle threads (the
+leader) sleeps until the next timer is due.
 
 ``cancel(key, error)`` throws the error into every task of that key at its next step, at once if it is waiting. An error
 that leaves a task ends that task only; its ``on_done`` gets to see it.
@@ -35,6 +37,8 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 IDLE_SECONDS = 5.0
+FEW = 4                   # threads that are started at once
+STARVED_SECONDS = 0.02    # due steps wait that long before one more is
 SWEEP_AT = 500            # entries of the heap from which on void ones are thrown out
 
 TaskGenerator = Generator[Any, Any, Any]
@@ -133,11 +137,15 @@ class Scheduler:
 
     def __init__(self, threads: int = 8, name: str = 'scheduler') -> None:
         self._max = max(1, threads)
+        self._few = min(FEW, self._max)
+        self._scout = False
+        self._taken = 0
         self._name = name
         self._lock = threading.Lock()
         self._idle_cond = threading.Condition(self._lock)
         self._leader_cond = threading.Condition(self._lock)
         self._quiet_cond = threading.Condition(self._lock)
+        self._scout_cond = threading.Condition(self._lock)
         self._ready: collections.deque[Task | Timer] = collections.deque()
         self._heap: list[tuple[float, int, Task | Timer, int]] = []
         self._count = itertools.count()
@@ -254,6 +262,7 @@ class Scheduler:
             self._heap.clear()
             self._idle_cond.notify_all()
             self._leader_cond.notify_all()
+            self._scout_cond.notify_all()
             threads = list(self._threads)
         for thread in threads:
             if thread is not threading.current_thread():
@@ -284,10 +293,19 @@ class Scheduler:
             self._idle_cond.notify()
         elif self._leader:
             self._leader_cond.notify()
-        elif len(self._threads) < self._max and not self._stopping:
-            thread = threading.Thread(target=self._work, name=f'{self._name}-{len(self._threads)}', daemon=True)
-            self._threads.add(thread)
-            thread.start()
+        elif not self._stopping:
+            if len(self._threads) < self._few:
+                self._start(self._work)
+            elif self._scout:
+                self._scout_cond.notify()
+            elif len(self._threads) < self._max:
+                self._scout = True
+                self._start(self._look_out)
+
+    def _start(self, work: Callable[[], None]) -> None:
+        thread = threading.Thread(target=work, name=f'{self._name}-{len(self._threads)}', daemon=True)
+        self._threads.add(thread)
+        thread.start()
 
     def _add_timer(self, due: float, item: Task | Timer, round_: int) -> None:
         if len(self._heap) >= self._sweep_at:
@@ -345,6 +363,7 @@ class Scheduler:
             self._due(now)
             if self._ready:
                 item = self._ready.popleft()
+                self._taken += 1
                 if self._ready or (self._heap and not self._leader):
                     self._summon()
                 return item
@@ -371,6 +390,36 @@ class Scheduler:
         return None
 
     # the threads ------------------------------------------------------------------------------------------------
+    def _look_out(self) -> None:
+        """Join the work when nobody takes what is due; end when somebody else looks after the timers."""
+        with self._lock:
+            joining = False
+            taken, since = -1, 0.0
+            while not self._stopping:
+                now = time.monotonic()
+                if self._ready or self._overdue():
+                    if self._taken != taken:
+                        taken, since = self._taken, now
+                    left = since + STARVED_SECONDS - now
+                    if left <= 0:
+                        joining = True
+                        break
+                    self._scout_cond.wait(left)
+                elif self._heap and not self._leader:
+                    taken = -1
+                    self._scout_cond.wait(min(1.0, max(0.0, self._heap[0][0] - now)))
+                else:
+                    break
+            self._scout = False
+            if not joining:
+                self._threads.discard(threading.current_thread())
+                self._quiet_cond.notify_all()
+                return
+        self._work()
+
+    def _overdue(self) -> bool:
+        return bool(self._heap) and not self._leader and self._heap[0][0] <= time.monotonic()
+
     def _work(self) -> None:
         while True:
             with self._lock:

@@ -196,3 +196,43 @@ def test_what_was_cancelled_does_not_pile_up(scheduler):
         scheduler.call_later(60, print).cancel()
     assert len(scheduler._heap) <= 2 * scheduler_module.SWEEP_AT
     assert {entry[2] for entry in scheduler._heap} >= set(kept)
+
+
+def test_threads_join_in_when_steps_block():
+    instance = Scheduler(threads=12, name='blocking')
+    release = threading.Event()
+    inside = []
+    for number in range(12):
+        instance.call(lambda n=number: (inside.append(n), release.wait(10)))
+    deadline = time.monotonic() + 5
+    while len(inside) < 12 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert len(inside) == 12
+    release.set()
+    assert instance.settle(5)
+    instance.stop(5)
+
+
+def test_a_few_threads_are_enough_for_steps_that_compute():
+    instance = Scheduler(threads=32, name='computing')
+
+    def work():
+        for _ in range(20):
+            sum(range(500))
+            yield
+    for _ in range(300):
+        instance.submit(work())
+    assert instance.drain(10)
+    assert instance.threads <= scheduler_module.FEW + 4
+    instance.stop(5)
+
+
+def test_timers_fire_while_the_few_block():
+    instance = Scheduler(threads=8, name='timers')
+    release, fired = threading.Event(), threading.Event()
+    instance.call_later(0.2, fired.set)
+    for _ in range(scheduler_module.FEW):
+        instance.call(release.wait, 10)
+    assert fired.wait(5)
+    release.set()
+    instance.stop(5)
