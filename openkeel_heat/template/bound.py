@@ -12,6 +12,7 @@ from typing import Any
 
 from openkeel_heat.template.node_types import (
     ABSENT,
+    REFERS,
     UNSETTLED,
     Bound,
     FunctionNode,
@@ -62,7 +63,8 @@ def dependencies(snippet: Any, path: str = '', scope: Any = None) -> Iterator[st
     if isinstance(snippet, Node):
         yield from snippet.dependencies(scope, path)
     elif isinstance(snippet, Bound):
-        yield from snippet.node.dependencies(snippet.scope, path)
+        if snippet.node.flags & (REFERS | UNSETTLED):
+            yield from snippet.node.dependencies(snippet.scope, path)
     elif isinstance(snippet, Mapping):
         for key, value in snippet.items():
             yield from dependencies(value, '%s.%s' % (path, key), scope)

@@ -86,29 +86,34 @@ class CommonTemplate(Template):
                         fields: dict[str, Any]) -> None:
         context = self.compile_context
         head['resource_type'] = self._field(name, data, self.RES_TYPE, (str,), 'string', context)
-        fields['properties'] = self._field(name, data, self.RES_PROPERTIES, _OBJECT, 'object', context)
-        fields['metadata'] = self._field(name, data, self.RES_METADATA, _OBJECT, 'object', context)
-        depends = self._field(name, data, self.RES_DEPENDS_ON, _NAMES, 'list or string', None)
-        if isinstance(depends, str):
-            depends = [depends]
-        elif depends and not all(isinstance(item, str) for item in depends):
-            raise exception.StackValidationFailed(
-                message=_('Resource %(name)s %(key)s must be a list of strings')
-                % {'name': name, 'key': self.RES_DEPENDS_ON})
-        head['depends_on'] = depends
-        fields['deletion_policy'] = self._field(name, data, self.RES_DELETION_POLICY, _STRING, 'string', context)
-        fields['update_policy'] = self._field(name, data, self.RES_UPDATE_POLICY, _OBJECT, 'object', context)
-        head['description'] = self._field(name, data, self.RES_DESCRIPTION, (str,), 'string', None)
-        if self.RES_EXTERNAL_ID is not None:
+        if self.RES_PROPERTIES in data:
+            fields['properties'] = self._field(name, data, self.RES_PROPERTIES, _OBJECT, 'object', context)
+        if self.RES_METADATA in data:
+            fields['metadata'] = self._field(name, data, self.RES_METADATA, _OBJECT, 'object', context)
+        if self.RES_DEPENDS_ON in data:
+            depends = self._field(name, data, self.RES_DEPENDS_ON, _NAMES, 'list or string', None)
+            if isinstance(depends, str):
+                depends = [depends]
+            elif not all(isinstance(item, str) for item in depends):
+                raise exception.StackValidationFailed(
+                    message=_('Resource %(name)s %(key)s must be a list of strings')
+                    % {'name': name, 'key': self.RES_DEPENDS_ON})
+            head['depends_on'] = depends
+        if self.RES_DELETION_POLICY in data:
+            fields['deletion_policy'] = self._field(name, data, self.RES_DELETION_POLICY, _STRING, 'string', context)
+        if self.RES_UPDATE_POLICY in data:
+            fields['update_policy'] = self._field(name, data, self.RES_UPDATE_POLICY, _OBJECT, 'object', context)
+        if self.RES_DESCRIPTION in data:
+            head['description'] = self._field(name, data, self.RES_DESCRIPTION, (str,), 'string', None)
+        if self.RES_EXTERNAL_ID is not None and self.RES_EXTERNAL_ID in data:
             fields['external_id'] = self._field(name, data, self.RES_EXTERNAL_ID, _STRING, 'string', context)
-        if self.RES_CONDITION is not None:
+        if self.RES_CONDITION is not None and self.RES_CONDITION in data:
             fields['condition'] = self._field(name, data, self.RES_CONDITION, (*_STRING, bool),
                                               self.CONDITION_TYPE_NAME, context.for_conditions())
 
     def _field(self, name: Any, data: Mapping[str, Any], key: str, kinds: tuple[Any, ...], kind_name: str,
                context: nodes.CompileContext | None) -> Any:
-        if key not in data:
-            return None
+        """One field of a resource, compiled if there is something to compile it with."""
         value = data[key]
         if context is not None:
             value = nodes.compile_snippet(value, context, '.'.join([self.RESOURCES, name, key]))

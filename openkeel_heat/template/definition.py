@@ -214,14 +214,16 @@ class BoundDefinition:
         """
         if self._dep_names is None:
             explicit = self._depends or ()
-            if self.external_id():
+            if self._external_id is not None and self.external_id():
                 if explicit:
                     raise exception.InvalidExternalResourceDependency(external_id=self.external_id(),
                                                                       resource_type=self.resource_type)
                 self._dep_names = set()
             else:
-                self._dep_names = {*explicit, *nodes.dependencies(self._properties, '%s.%s' % (self.name, PROPERTIES)),
-                                   *nodes.dependencies(self._metadata, '%s.%s' % (self.name, METADATA))}
+                self._dep_names = set(explicit)
+                for part, where in ((self._properties, PROPERTIES), (self._metadata, METADATA)):
+                    if part:
+                        self._dep_names.update(nodes.dependencies(part, '%s.%s' % (self.name, where)))
         return self._dep_names
 
     def dependencies(self, stack: Any) -> Iterator[Any]:
