@@ -11,7 +11,7 @@ from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import nodes
 from openkeel_heat.template.conditions import Conditions
-from openkeel_heat.template.definition import ResourceDefinition
+from openkeel_heat.template.definition import ResourceDefinition, invalid_deletion_policy
 from openkeel_heat.template.output import OutputDefinition
 from openkeel_heat.template.template import Template
 
@@ -100,7 +100,10 @@ class CommonTemplate(Template):
                     % {'name': name, 'key': self.RES_DEPENDS_ON})
             head['depends_on'] = depends
         if self.RES_DELETION_POLICY in data:
-            fields['deletion_policy'] = self._field(name, data, self.RES_DELETION_POLICY, _STRING, 'string', context)
+            policy = self._field(name, data, self.RES_DELETION_POLICY, _STRING, 'string', context)
+            if isinstance(policy, str) and policy not in self.deletion_policies:
+                raise exception.StackValidationFailed(message=invalid_deletion_policy(policy))
+            fields['deletion_policy'] = policy
         if self.RES_UPDATE_POLICY in data:
             fields['update_policy'] = self._field(name, data, self.RES_UPDATE_POLICY, _OBJECT, 'object', context)
         if self.RES_DESCRIPTION in data:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common.i18n import _
 from openkeel_heat.template import nodes
 
 FIELDS = (
@@ -35,6 +36,10 @@ def set_properties_factory(factory: PropertiesFactory) -> None:
     """
     global _properties_factory
     _properties_factory = factory
+
+
+def invalid_deletion_policy(policy: Any) -> str:
+    return _('Invalid deletion policy "%s"') % (policy,)
 
 
 class ResourceDefinition:
@@ -76,12 +81,17 @@ class ResourceDefinition:
 
     def deletion_policy(self, scope: Any) -> str | None:
         field = self.fields.get('deletion_policy')
-        policy = None if field is None else nodes.resolve(field, scope)
-        if policy is None:
+        if field is None:
             return None
-        if policy not in self.deletion_policies:
-            raise exception.StackValidationFailed(message='Invalid deletion policy "%s"' % (policy,))
-        return self.deletion_policies[policy]
+        try:
+            policy = nodes.resolve(field, scope)
+            if policy is None:
+                return None
+            if policy in self.deletion_policies:
+                return self.deletion_policies[policy]
+        except (TypeError, ValueError, KeyError) as exc:
+            raise exception.StackValidationFailed(message=str(exc)) from None
+        raise exception.StackValidationFailed(message=invalid_deletion_policy(policy))
 
     def enabled(self, scope: Any) -> bool:
         """Whether the condition, if any, holds."""
