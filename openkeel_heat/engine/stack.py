@@ -146,6 +146,8 @@ class Stack(Mapping[str, Any]):
         return stack
 
     def _shared_for(self, template_id: int) -> SharedDefinition:
+        if not self.convergence:  # the old engine rewrites templates in place
+            return SharedDefinition(templates.load(template_id, fresh=True), self.identifier())
         key = (self.id, self.current_traversal, template_id)
         shared = _shared.get(key)
         if shared is None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Templates at rest: a bounded cache of compiled templates keyed by ``raw_template.id``, and the rows of new ones.
 
-A row of ``raw_template`` does not change its meaning once a stack refers to it, so a compiled template is shared by all
-who ask for the same id. Hidden parameters are encrypted in the row and clear in the compiled form.
+A row of ``raw_template`` does not change its meaning once a convergent stack refers to it, so a compiled template is
+shared by all who ask for the same id. The old engine (stacks without traversals) rewrites rows: those are read anew.
+Hidden parameters are encrypted in the row and clear in the compiled form.
 """
 from __future__ import annotations
 
@@ -27,9 +28,9 @@ PARAMETERS, ENCRYPTED_NAMES = "parameters", "encrypted_param_names"
 _templates = Cache(200)
 
 
-def load(template_id: int) -> Template:
-    """The compiled template of a row; NotFound when the row is gone."""
-    template = _templates.get(template_id)
+def load(template_id: int, fresh: bool = False) -> Template:
+    """The compiled template of a row; NotFound when the row is gone. ``fresh``: as the row is now."""
+    template = None if fresh else _templates.get(template_id)
     if template is None:
         from openkeel_heat.db import templates as db
 

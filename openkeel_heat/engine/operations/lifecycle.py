@@ -101,6 +101,9 @@ def _store_failed(stack: Stack, reason: str) -> None:
     values = {**stack.row_values(), "id": stack.id, "action": stack.action, "status": stack.status,
               "status_reason": reason, "current_traversal": "", "created_at": stack.created_time}
     announced.insert_stack(values, stack.template_values(), stack.tags, rows)
+    row = stacks.get(values["id"])
+    if row is not None:
+        templates.remember(row.raw_template_id, stack.t)
     events.announce(stack.context, stack, rows)
 
 
