@@ -212,8 +212,11 @@ def test_exceptions_of_the_other(mixed: Land, case: int) -> None:
     answers = {}
     for kind, api in mixed.apis.items():
         reply = api.send(method, path, body, allow_redirects=True)
-        error = reply.json()["error"]
-        answers[kind] = (reply.status_code, error["type"], error["message"])
+        error = reply.json().get("error", {})
+        message = str(error.get("message"))
+        if message.startswith("Circular"):  # which of the two comes first differs from process to process
+            message = message.replace('"b"', '"a"')
+        answers[kind] = (reply.status_code, error.get("type"), message)
     assert answers[OURS] == answers[THEIRS]
 
 
