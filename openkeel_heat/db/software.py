@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from oslo_db import exception as db_exc
 from sqlalchemy.sql.elements import ColumnElement
 
-from openkeel_heat.common import exceptions
+from openkeel_heat.common import clock, exceptions
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db import models, sql
 from openkeel_heat.db.session import Connection, operation, query
@@ -128,12 +128,40 @@ def count_deployments(c: Connection, tenant: str | None = None) -> int:
 
 
 @operation
-def update_deployment(
-    c: Connection, deployment_id: str, values: Mapping[str, Any], expected_updated_at: Any = sql.UNFENCED
-) -> bool:
-    """Write columns; False if the deployment is gone, or was updated since `expected_updated_at`."""
-    fence = {} if expected_updated_at is sql.UNFENCED else {"updated_at": expected_updated_at}
-    return bool(sql.update(c, _deployment, values, id=deployment_id, **fence))
+def update_deployment(c: Connection, deployment_id: str, values: Mapping[str, Any], **expected: Any) -> bool:
+    """Write columns; False if the deployment is gone, or has no more the values that are expected of its columns."""
+    return bool(sql.update(c, _deployment, values, id=deployment_id, **expected))
+
+
+@operation
+def deploy(c: Connection, deployment_id: str, config: Mapping[str, Any], values: Mapping[str, Any]) -> str | None:
+    """Make a deployment with a new config of its own, or give it the new config in place of the one it had.
+
+    Returns the id of the config that it had. ``values`` are columns of the deployment without ``id`` and ``config_id``.
+    """
+    before = get_deployment.within(c, deployment_id)
+    values = {**values, "config_id": sql.insert(c, _config, config)}
+    if before is None:
+        sql.insert(c, _deployment, {"id": deployment_id, **values})
+        return None
+    sql.update(c, _deployment, {**values, "updated_at": clock.utcnow()}, id=deployment_id)
+    _delete_unused(c, before.config_id)
+    return str(before.config_id)
+
+
+@operation
+def undeploy(c: Connection, deployment_id: str, tenant: str | None = None) -> Record | None:
+    """Delete a deployment with its config; the record of what was there."""
+    found = get_deployment.within(c, deployment_id, tenant)
+    if found is not None:
+        sql.delete(c, _deployment, id=deployment_id)
+        _delete_unused(c, found.config_id)
+    return found
+
+
+def _delete_unused(c: Connection, config_id: str | None) -> None:
+    if config_id is not None and not sql.count(c, _deployment, config_id=config_id):
+        sql.delete(c, _config, id=config_id)
 
 
 @operation

@@ -561,3 +561,10 @@ class Stack(Mapping[str, Any]):
         from openkeel_heat.engine.nested import NESTED
 
         return NESTED
+
+    @property
+    def software(self) -> Any:
+        """``kit.software.Software``."""
+        from openkeel_heat.engine.software_store import SOFTWARE
+
+        return SOFTWARE

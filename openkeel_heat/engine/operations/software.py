@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from oslo_config import cfg
@@ -13,8 +14,8 @@ from oslo_utils import timeutils
 from openkeel_heat.common import clock, exceptions
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db import software
-from openkeel_heat.engine import software_io as io
 from openkeel_heat.engine.operations import formats, lookup, software_metadata
+from openkeel_heat.resources.kit import software_io as io
 
 LOG = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ STATUS_CODE = "deploy_status_code"
 STANDARD_OUTPUTS = ("deploy_stdout", "deploy_stderr", STATUS_CODE)
 
 _PROJECT_ID_LENGTH = 64
-_POLL_SECONDS = 1.0
+_FIRST_POLL_SECONDS, _POLL_SECONDS = 0.05, 1.0
 
 
 # configs ------------------------------------------------------------------------------------------------------------
@@ -47,19 +48,28 @@ def list_configs(context: Any, limit: Any = None, marker: Any = None, tenant_saf
 
 def create_config(context: Any, group: Any, name: Any, config: Any, inputs: Any, outputs: Any,
                   options: Any) -> dict[str, Any]:
+    _check_quota_of_configs(context)
+    return show_config(context, software.insert_config(
+        _config_values(context, group, name, config, inputs, outputs, options)))
+
+
+def _check_quota_of_configs(context: Any) -> None:
     limit = cfg.CONF.max_software_configs_per_tenant
     if not context.is_admin and limit >= 0 and software.count_configs(context.project_id) >= limit:
         raise exceptions.RequestLimitExceeded(
             message=_("You have reached the maximum software configs per tenant, %d. Please delete some configs.")
             % limit)
-    io.check_list(inputs)
+
+
+def _config_values(context: Any, group: Any, name: Any, config: Any, inputs: Any, outputs: Any,
+                   options: Any) -> dict[str, Any]:
+    """Columns of a config, its inputs and outputs checked."""
+    io.check_io_schema_list(inputs)
     stored_inputs = [io.InputConfig(**item).as_dict() for item in inputs]
-    io.check_list(outputs)
+    io.check_io_schema_list(outputs)
     stored_outputs = [io.OutputConfig(**item).as_dict() for item in outputs]
-    config_id = software.insert_config({
-        "group": group, "name": name, "tenant": context.project_id,
-        "config": {"inputs": stored_inputs, "outputs": stored_outputs, "options": options, "config": config}})
-    return show_config(context, config_id)
+    return {"group": group, "name": name, "tenant": context.project_id,
+            "config": {"inputs": stored_inputs, "outputs": stored_outputs, "options": options, "config": config}}
 
 
 def delete_config(context: Any, config_id: str) -> None:
@@ -116,25 +126,35 @@ def _refreshed(context: Any, deployment_id: str) -> Any:
 def check_deployment(context: Any, deployment_id: str, timeout: Any) -> dict[str, Any]:
     """Wait until the deployment is no more in progress."""
     deadline = clock.Deadline(float(timeout or 0))
+    pause = _FIRST_POLL_SECONDS
     while True:
         row = _refreshed(context, deployment_id)
         if row.status != IN_PROGRESS:
             return formats.software_deployment(row)
         if deadline.expired():
             raise exceptions.Error(_("Timed out waiting for deployment %s") % deployment_id)
-        time.sleep(min(_POLL_SECONDS, max(deadline.remaining(), 0)))
+        time.sleep(min(pause, max(deadline.remaining(), 0)))
+        pause = min(pause * 2, _POLL_SECONDS)
 
 
-def create_deployment(context: Any, server_id: Any, config_id: Any, input_values: Any, action: Any, status: Any,
-                      status_reason: Any, stack_user_project_id: Any = None,
-                      deployment_id: str | None = None) -> dict[str, Any]:
+def _check_quota_of_deployments(context: Any) -> None:
     limit = cfg.CONF.max_software_deployments_per_tenant
     if not context.is_admin and limit >= 0 and software.count_deployments(context.project_id) >= limit:
         raise exceptions.RequestLimitExceeded(
             message=_("You have reached the maximum software deployments per tenant, %d. Please delete some "
                       "deployments.") % limit)
-    if stack_user_project_id is not None and len(stack_user_project_id) > _PROJECT_ID_LENGTH:
+
+
+def _check_stack_user_project(project_id: Any) -> None:
+    if project_id is not None and len(project_id) > _PROJECT_ID_LENGTH:
         raise exceptions.Invalid(reason='"stack_user_project_id" should be no more than 64 characters')
+
+
+def create_deployment(context: Any, server_id: Any, config_id: Any, input_values: Any, action: Any, status: Any,
+                      status_reason: Any, stack_user_project_id: Any = None,
+                      deployment_id: str | None = None) -> dict[str, Any]:
+    _check_quota_of_deployments(context)
+    _check_stack_user_project(stack_user_project_id)
     _config(context, config_id)
     deployment_id = software.insert_deployment({
         "id": deployment_id or str(uuid.uuid4()), "config_id": config_id, "server_id": server_id,
@@ -144,8 +164,24 @@ def create_deployment(context: Any, server_id: Any, config_id: Any, input_values
     return formats.software_deployment(_deployment(context, deployment_id))
 
 
+def deploy(runtime: Any, context: Any, deployment_id: str, config: Mapping[str, Any],
+           values: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a deployment with a config of its own, or give it another config; see ``kit.software.Software.deploy``."""
+    _check_quota_of_configs(context)
+    if software.get_deployment(deployment_id) is None:
+        _check_quota_of_deployments(context)
+    _check_stack_user_project(values.get("stack_user_project_id"))
+    software.deploy(deployment_id, _config_values(context, **config), {"tenant": context.project_id, **values})
+    software_metadata.push(context, values["server_id"], values.get("stack_user_project_id"))
+    _wake(runtime, deployment_id)
+    return formats.software_deployment(_deployment(context, deployment_id))
+
+
 def signal_deployment(runtime: Any, context: Any, deployment_id: str, details: Any, updated_at: Any) -> str | None:
-    """Take the results of a deployment in progress; answers a text for the event, None when none was awaited."""
+    """Take the results of a deployment in progress; answers a text for the event, None when none was awaited.
+
+    Of signals that come at once for one deployment the first is taken.
+    """
     if not deployment_id:
         raise ValueError(_("deployment_id must be specified"))
     row = _deployment(context, deployment_id)
@@ -170,8 +206,21 @@ def signal_deployment(runtime: Any, context: Any, deployment_id: str, details: A
     status, reason = COMPLETE, _("Outputs received")
     if errors:
         status, reason = FAILED, ", ".join(f"{name} : {text}" for name, text in errors.items())
-    update_deployment(runtime, context, deployment_id, None, None, values, None, status, reason, updated_at)
+    taken = software.update_deployment(
+        deployment_id,
+        {"output_values": values, "status": status, "status_reason": reason, "updated_at": _time(updated_at)},
+        status=IN_PROGRESS, config_id=row.config_id)
+    if not taken:
+        return None
+    _wake(runtime, deployment_id)
     return event
+
+
+def cancel_deployment(runtime: Any, context: Any, deployment_id: str, reason: str) -> None:
+    """FAILED, if it is still in progress."""
+    software.update_deployment(
+        deployment_id, {"status": FAILED, "status_reason": reason, "updated_at": clock.utcnow()}, status=IN_PROGRESS)
+    _wake(runtime, deployment_id)
 
 
 def update_deployment(runtime: Any, context: Any, deployment_id: str, config_id: Any, input_values: Any,
@@ -181,15 +230,31 @@ def update_deployment(runtime: Any, context: Any, deployment_id: str, config_id:
     given = {"config_id": config_id, "input_values": input_values, "output_values": output_values, "action": action,
              "status": status, "status_reason": str(status_reason) if status_reason else None}
     values = {name: value for name, value in given.items() if value}
-    values["updated_at"] = (timeutils.normalize_time(timeutils.parse_isotime(updated_at)) if updated_at
-                            else clock.utcnow())
-    software.update_deployment(deployment_id, values)
+    software.update_deployment(deployment_id, {**values, "updated_at": _time(updated_at)})
     if config_id:  # metadata is a list of configs
         software_metadata.push(context, row.server_id, row.stack_user_project_id)
+    _wake(runtime, deployment_id)
     return formats.software_deployment(_deployment(context, deployment_id))
+
+
+def _time(text: Any) -> Any:
+    return timeutils.normalize_time(timeutils.parse_isotime(text)) if text else clock.utcnow()
+
+
+def _wake(runtime: Any, deployment_id: str) -> None:
+    """Let the resource that waits for the deployment look at once, if it waits in this engine."""
+    if runtime is not None:
+        runtime.convergence.wake(("deployment", deployment_id))
 
 
 def delete_deployment(runtime: Any, context: Any, deployment_id: str) -> None:
     row = _deployment(context, deployment_id)
     software.delete_deployment(deployment_id)
     software_metadata.push(context, row.server_id, row.stack_user_project_id)
+
+
+def undeploy(context: Any, deployment_id: str) -> None:
+    """Delete a deployment with the config that was made for it; nothing happens when it is gone."""
+    row = software.undeploy(deployment_id, lookup.tenant_of(context))
+    if row is not None:
+        software_metadata.push(context, row.server_id, row.stack_user_project_id)

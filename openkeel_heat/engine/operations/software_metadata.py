@@ -28,6 +28,12 @@ def _server_resource(context: Any, server_id: str) -> Any:
     return rows[0] if rows else None
 
 
+def knows_server(context: Any, server_id: str) -> bool:
+    """Whether some resource that is not being deleted is this server."""
+    row = _server_resource(context, server_id)
+    return row is not None and row.action != "DELETE"
+
+
 def push(context: Any, server_id: str, stack_user_project_id: str | None) -> None:
     """Tell the server which configs are deployed to it."""
     from openkeel_heat.engine.operations import software

@@ -124,9 +124,9 @@ def test_software(db: str) -> None:
     assert software.get_deployment(deployment).updated_at is None
     assert software.list_deployments(server_id="none") == []
     now = models.utcnow().replace(microsecond=0)
-    assert software.update_deployment(deployment, {"status": "FAILED", "updated_at": now}, expected_updated_at=None)
-    assert not software.update_deployment(deployment, {"status": "COMPLETE"}, expected_updated_at=None)
-    assert software.update_deployment(deployment, {"output_values": {"o": 1}}, expected_updated_at=now)
+    assert software.update_deployment(deployment, {"status": "FAILED", "updated_at": now}, updated_at=None)
+    assert not software.update_deployment(deployment, {"status": "COMPLETE"}, updated_at=None)
+    assert software.update_deployment(deployment, {"output_values": {"o": 1}}, updated_at=now)
     assert software.delete_deployment(deployment)
     assert not software.delete_deployment(deployment)
     assert not software.delete_config(config, "t2")
