@@ -7,6 +7,7 @@ nothing but what stands in the template is even run.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
@@ -129,6 +130,17 @@ def functions_of_all_versions() -> dict[str, frozenset[str]]:
     return {name: frozenset(versions) for name, versions in found.items()}
 
 
+def _words(message: Any) -> str:
+    """An error as a line of text; errors about keys come as literals of Python."""
+    text = str(message)
+    if text[:1] in '\'"' and text[:1] == text[-1:]:
+        try:
+            text = str(ast.literal_eval(text))
+        except (ValueError, SyntaxError):
+            pass
+    return ' '.join(text.split())
+
+
 @dataclasses.dataclass(frozen=True)
 class _Place:
     owner: Owner
@@ -226,6 +238,10 @@ class Calls:
         return self._walk(args, path, place)
 
     def _check(self, call: Call, snippet: Any, constant: bool) -> None:
+        if call.is_a(references.GetAttThenSelect) and isinstance(call.args, str):
+            # the language takes a text for a list of letters
+            call.error = 'Argument to "%s" must be a list' % call.name
+            return
         context = self._context.for_conditions() if call.in_condition else self._context
         try:
             node = nodes.compile_snippet(snippet, context, path_text(call.path))
@@ -236,9 +252,11 @@ class Calls:
                 if constant:
                     call.constant = self.constants[call.path] = nodes.resolve(node, self._scope)
         except exception.StackValidationFailed as exc:
-            call.error = str(exc.error_message) if getattr(exc, 'error_message', None) else str(exc)
+            call.error = _words(getattr(exc, 'error_message', None) or str(exc))
         except KeyError as exc:
-            call.error = '%s: there is no %s' % (call.name, exc)
+            if not call.is_a(references.FindInMap):
+                # what mappings lack is for a rule on references
+                call.error = '%s: there is no %s' % (call.name, exc)
         except Exception as exc:
             call.error = str(exc)
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from openkeel_heat.lint.calls import as_call
+from openkeel_heat.lint.calls import as_call, functions_of_all_versions
 from openkeel_heat.lint.catalogue import ANY, BOOLEAN, INTEGER, LIST, MAP, NUMBER, STRING, Prop
 from openkeel_heat.lint.finding import Path
 from openkeel_heat.template.functions import collections, conditions, references, strings
@@ -75,7 +76,8 @@ def guess(value: Any, path: Path, subject: Subject) -> Guess:
     calls = subject.calls
     call = as_call(value, calls.functions)
     if call is None:
-        return literal(value)
+        # what is meant to be a call is for the rules on functions
+        return UNKNOWN if as_call(value, functions_of_all_versions()) else literal(value)
     name, args = call
     if path in calls.constants:
         return literal(calls.constants[path], 'the result of %s, %s,' % (name, _shown(calls.constants[path])))
@@ -106,7 +108,7 @@ def _parameter(name: str, subject: Subject) -> Guess:
         return UNKNOWN
     kind = {'String': 'string', 'Number': 'number', 'Boolean': 'boolean', 'CommaDelimitedList': 'comma_delimited_list',
             'Json': 'json'}.get(schema.type, schema.type)
-    return Guess(_PARAMETERS.get(kind, ANY), 'parameter "%s" of type %s' % (name, schema.type))
+    return Guess(_PARAMETERS.get(kind, ANY), 'parameter "%s" (%s)' % (name, schema.type))
 
 
 def _attribute(args: Any, subject: Subject) -> Guess:
@@ -120,7 +122,7 @@ def _attribute(args: Any, subject: Subject) -> Guess:
     attribute = definition.type.attributes.get(args[1])
     if attribute is None or attribute.type is None:
         return UNKNOWN
-    return Guess(attribute.type, 'attribute "%s" of resource "%s", of type %s' % (
+    return Guess(attribute.type, 'attribute "%s" of resource "%s" (%s)' % (
         args[1], args[0], attribute.type), declared=True)
 
 
@@ -152,7 +154,8 @@ def _literal_mismatch(found: Guess, prop: Prop) -> str | None:
     if prop.type == STRING:
         fits = kind in (STRING, INTEGER, BOOLEAN)
     elif prop.type == INTEGER:
-        fits = kind in (INTEGER, NUMBER, BOOLEAN) or (kind == STRING and _parses(int, value))
+        fits = kind in (INTEGER, BOOLEAN) or (kind == NUMBER and math.isfinite(value)) or (
+            kind == STRING and _parses(int, value))
     elif prop.type == NUMBER:
         fits = kind in (INTEGER, NUMBER, BOOLEAN) or (kind == STRING and _parses(float, value))
     elif prop.type == BOOLEAN:

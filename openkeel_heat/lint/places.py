@@ -49,6 +49,8 @@ class Place:
     value: Any
     prop: Prop
     owner: Definition
+    #: the property that the value is, or is in the list of
+    name: str
 
 
 class Places:
@@ -67,18 +69,18 @@ class Places:
             self.containers.append(Container(where, value, schemas, owner))
             for key, item in value.items():
                 if key in schemas:
-                    self._value(item, (*where, key), schemas[key], owner)
+                    self._value(item, (*where, key), schemas[key], owner, key)
 
-    def _value(self, data: Any, path: Path, prop: Prop, owner: Definition) -> None:
+    def _value(self, data: Any, path: Path, prop: Prop, owner: Definition, name: str) -> None:
         for value, where in self.branches(data, path):
-            self.places.append(Place(where, value, prop, owner))
+            self.places.append(Place(where, value, prop, owner, name))
             if as_call(value, self._functions):
                 continue
             if prop.type == MAP and prop.schema and isinstance(value, Mapping):
                 self.add(value, where, prop.schema, owner)
             elif prop.type == LIST and prop.element is not None and isinstance(value, list):
                 for index, item in enumerate(value):
-                    self._value(item, (*where, index), prop.element, owner)
+                    self._value(item, (*where, index), prop.element, owner, name)
 
     def branches(self, value: Any, path: Path) -> Iterator[tuple[Any, Path]]:
         """The value, or what it may be if it is an ``if``."""

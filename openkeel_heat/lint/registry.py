@@ -81,8 +81,10 @@ class Registry:
             base = entries.get('base_url')
             if isinstance(base, str):
                 folder = local_path(base, folder) or folder
-            prepared = _absolute(entries, folder)
-            self._mapped.update(dict.fromkeys(key for key in prepared if isinstance(key, str)))
+            prepared = _absolute({**entries, 'resources': _single_resources(entries.get('resources'))}, folder)
+            self._mapped.update(dict.fromkeys(key for key in prepared if key != 'resources'))
+            if prepared['resources']:
+                self._mapped['resources'] = None
             try:
                 self._registry.load(prepared)
             except (exception.HeatException, TypeError, AttributeError):
@@ -152,6 +154,12 @@ class _Named:
         self.name = name
 
 
+def _single_resources(entries: Any) -> dict[Any, Any]:
+    """The part of a raw registry on single resources, without what has not its form."""
+    return {key: value for key, value in entries.items() if isinstance(value, Mapping)} if isinstance(
+        entries, Mapping) else {}
+
+
 def _absolute(entries: Mapping[Any, Any], folder: str) -> dict[str, Any]:
     """A raw registry in which the names of templates do not depend on where it was read."""
     out: dict[str, Any] = {}
@@ -159,6 +167,9 @@ def _absolute(entries: Mapping[Any, Any], folder: str) -> dict[str, Any]:
         if key == 'base_url' and isinstance(value, str):
             continue
         if isinstance(value, Mapping):
+            if str(key).endswith('*'):
+                # no type; a rule on environments says so
+                continue
             out[str(key)] = _absolute(value, folder)
         elif is_template_name(value):
             out[str(key)] = local_path(value, folder) or value

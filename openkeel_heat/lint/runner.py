@@ -48,9 +48,14 @@ def lint(template: str, environments: Sequence[str] = (), disabled: Collection[s
             for rule in rules.ENVIRONMENT_RULES.values():
                 if rule.id not in disabled and rule.check is not None:
                     findings.extend(_located(env.document, rule, rule.check(subject, env)))
-    kept = {finding for finding in findings if finding.rule not in disabled}
     order = {name: index for index, name in enumerate((template, *environments))}
-    return sorted(kept, key=lambda finding: (order[finding.file], finding.sort_key()))
+    findings.sort(key=lambda finding: (order[finding.file], finding.sort_key()))
+    return _once(finding for finding in findings if finding.rule not in disabled)
+
+
+def _once(findings: Iterable[Finding]) -> list[Finding]:
+    """Each finding once: what an alias repeats has several paths but one place."""
+    return list({finding.sort_key(): finding for finding in reversed(list(findings))}.values())[::-1]
 
 
 def _located(document: Document, rule: rules.Rule, hits: Iterable[Hit]) -> Iterator[Finding]:
@@ -115,6 +120,6 @@ def _version_finding(document: Document, error: Exception) -> Finding:
         message = str(error)
     else:
         known = sorted(value for name, value in template_classes() if name == key)
-        message = 'there is no %s "%s"%s; versions are %s' % (key, version, hint(version, known), ', '.join(known))
+        message = 'there is no %s "%s"%s' % (key, version, hint(version, known, '; versions are ' + ', '.join(known)))
     position = document.locate((key,) if key else ())
     return Finding(document.name, position.line, position.column, 'template-version', ERROR, message, key or '')

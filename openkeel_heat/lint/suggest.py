@@ -31,7 +31,7 @@ def nearest(name: Any, candidates: Iterable[Any]) -> str | None:
     return lower[found[0]] if found else None
 
 
-def hint(name: Any, candidates: Iterable[Any]) -> str:
-    """The end of a message: what was probably meant, or nothing."""
+def hint(name: Any, candidates: Iterable[Any], otherwise: str = '') -> str:
+    """The end of a message: what was probably meant, or something else to say."""
     found = nearest(name, candidates)
-    return '; did you mean "%s"?' % found if found else ''
+    return '; did you mean "%s"?' % found if found else otherwise

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from openkeel_heat.lint.calls import CONDITION, as_call
+from openkeel_heat.lint.calls import CONDITION, as_call, functions_of_all_versions
 from openkeel_heat.lint.finding import ERROR, WARNING, Hit
 from openkeel_heat.lint.rules.base import rule
 from openkeel_heat.lint.rules.circles import circles
@@ -38,6 +38,9 @@ def invalid_condition(subject: Subject) -> Iterator[Hit]:
     for name, value in subject.conditions.items():
         if isinstance(value, bool) or as_call(value, functions):
             continue
+        if as_call(value, functions_of_all_versions()):
+            # in another version, which another rule says
+            continue
         words = 'condition "%s" must be a boolean or one of the functions %s' % (
             name, ', '.join(sorted(subject.template.condition_functions)))
         yield Hit((subject.template.CONDITIONS, name), words + _function_hint(value, subject))
@@ -58,4 +61,4 @@ def circular_condition(subject: Subject) -> Iterator[Hit]:
     for circle in circles({name: list(targets) for name, targets in edges.items()}):
         target = circle[1] if len(circle) > 1 else circle[0]
         yield Hit(edges[circle[0]][target], 'conditions are defined by each other: %s' % ' -> '.join(
-            [*circle, circle[0]]))
+            map(str, [*circle, circle[0]])))

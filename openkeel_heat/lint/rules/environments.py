@@ -67,7 +67,7 @@ def environment_merge_strategy(subject: Subject, env: EnvironmentFile) -> Iterat
 
 def _entries(entries: Mapping[Any, Any], path: Path) -> Iterator[tuple[Path, Any, Any]]:
     for key, value in entries.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and not str(key).endswith('*'):
             yield from _entries(value, (*path, key))
         else:
             yield (*path, key), key, value
@@ -95,7 +95,9 @@ def registry_unknown_type(subject: Subject, env: EnvironmentFile) -> Iterator[Hi
     for path, key, value in _registry(env):
         if key in ('hooks', 'restricted_actions', 'base_url') or is_template_name(value) or value is None:
             continue
-        if not isinstance(value, str):
+        if path[1:] == ('resources',) or (path[1] == 'resources' and len(path) == 3):
+            yield Hit(path, '%s must be a map' % shown(key))
+        elif not isinstance(value, str):
             yield Hit(path, '%s must be mapped to the name of a type or template' % shown(key))
         elif '*' not in value and subject.registry.find(value).type is None:
             yield Hit(path, 'there is no resource type "%s"%s' % (value, hint(value, subject.registry.names())))

@@ -10,21 +10,67 @@ from typing import Any
 from openkeel_heat.lint.calls import functions_of_all_versions
 from openkeel_heat.lint.finding import ERROR, WARNING, Hit
 from openkeel_heat.lint.registry import local_path
-from openkeel_heat.lint.rules.base import rule
+from openkeel_heat.lint.rules.base import rule, shown
 from openkeel_heat.lint.subject import Subject
-from openkeel_heat.lint.suggest import nearest
-from openkeel_heat.template.functions import references
+from openkeel_heat.lint.suggest import hint, nearest
+from openkeel_heat.template.functions import references, strings
 from openkeel_heat.template.nodes import Invalid
+from openkeel_heat.template.versions import HOT_RELEASES
 
 #: names that nobody gives to anything but a function
 _TELLING = ('Fn::', 'get_', 'str_', 'list_', 'map_')
 
 
+_CFN_FORMATS = {'2012-12-12': 'HeatTemplateFormatVersion', '2010-09-09': 'AWSTemplateFormatVersion'}
+
+_DIGESTS = ('md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512')
+
+#: what to use in HOT in the place of functions of CFN
+_INSTEAD = {
+    'Ref': 'get_param or get_resource', 'Fn::GetAtt': 'get_attr', 'Fn::Join': 'list_join', 'Fn::Split': 'str_split',
+    'Fn::Replace': 'str_replace', 'Fn::If': 'if', 'Fn::ResourceFacade': 'resource_facade',
+    'Fn::Base64': 'the text itself', 'Fn::Select': 'a path in get_attr or get_param',
+    'Fn::Equals': 'equals', 'Fn::Not': 'not', 'Fn::And': 'and',
+    'Fn::Or': 'or',
+}
+
+
+def _is_hot(subject: Subject) -> bool:
+    return bool(subject.template.version[0] == 'heat_template_version')
+
+
+def _instead(name: str, subject: Subject) -> str:
+    known = {**subject.calls.functions, **subject.calls.condition_functions}
+    if not _is_hot(subject) or name not in _INSTEAD:
+        return ''
+    if ' ' not in _INSTEAD[name] and _INSTEAD[name] not in known:
+        return ''
+    return '; use %s' % _INSTEAD[name]
+
+
+def _version(subject: Subject) -> str:
+    """The date of the version, which may be given by the name of a release."""
+    version = subject.template.version[1]
+    return str(HOT_RELEASES.get(version, version))
+
+
 def _versions(name: str, subject: Subject) -> list[str]:
     """The versions of the same format that have a function."""
-    is_date = subject.template.version[0] == 'heat_template_version'
     return sorted(version for version in functions_of_all_versions().get(name, ())
-                  if (version not in ('2012-12-12', '2010-09-09')) == is_date)
+                  if (version not in _CFN_FORMATS) == _is_hot(subject))
+
+
+def _availability(name: str, subject: Subject) -> str:
+    versions, version = _versions(name, subject), _version(subject)
+    if version in versions:
+        return 'works in conditions only'
+    words = 'does not exist in %s %s' % subject.template.version
+    if not versions:
+        return words + _instead(name, subject)
+    if not _is_hot(subject):
+        return '%s, only in %s' % (words, _CFN_FORMATS[versions[0]])
+    later = [item for item in versions if item > version]
+    return words + (', only since %s' % later[0] if later else ', only until %s' % versions[-1])
 
 
 def _known_to_schema(subject: Subject) -> set[tuple[Any, ...]]:
@@ -40,17 +86,7 @@ def unavailable_function(subject: Subject) -> Iterator[Hit]:
             continue
         if not name.startswith(_TELLING) and not _looks_like_call(name, path, subject):
             continue
-        versions = _versions(name, subject)
-        if subject.template.version[1] in versions:
-            yield Hit((*path, name), 'function "%s" works in conditions only' % name, at_key=True)
-        elif versions:
-            later = [version for version in versions if version > subject.template.version[1]]
-            words = 'since version %s' % later[0] if later else 'until version %s' % versions[-1]
-            yield Hit((*path, name), 'function "%s" does not exist in version %s, only %s' % (
-                name, subject.template.version[1], words), at_key=True)
-        else:
-            yield Hit((*path, name), 'function "%s" does not exist in %s' % (name, subject.template.version[0]),
-                      at_key=True)
+        yield Hit((*path, name), 'function "%s" %s' % (name, _availability(name, subject)), at_key=True)
 
 
 def _looks_like_call(name: str, path: tuple[Any, ...], subject: Subject) -> bool:
@@ -65,7 +101,7 @@ def _looks_like_call(name: str, path: tuple[Any, ...], subject: Subject) -> bool
 @rule('unknown-function', WARNING, 'Something looks like a function call, but there is no such function.')
 def unknown_function(subject: Subject) -> Iterator[Hit]:
     data_keys = _known_to_schema(subject)
-    known = set(subject.calls.functions)
+    known = [name for name, function in subject.calls.functions.items() if function is not references.Removed]
     for path, name, place in subject.calls.single_keys:
         if path in data_keys or name in functions_of_all_versions() or not name.startswith(_TELLING):
             continue
@@ -78,19 +114,21 @@ def unknown_function(subject: Subject) -> Iterator[Hit]:
 @rule('removed-function', ERROR, 'A function has been removed from the language before this version.')
 def removed_function(subject: Subject) -> Iterator[Hit]:
     for call in subject.calls.of_kind(references.Removed):
-        yield Hit(call.args_path, 'function "%s" was removed from the language; its last version was %s' % (
-            call.name, _versions(call.name, subject)[-1]), at_key=True)
+        versions = _versions(call.name, subject)
+        last = '; the last version that has it is %s' % versions[-1] if versions else ''
+        yield Hit(call.args_path, 'function "%s" was removed from the language%s%s' % (
+            call.name, last, _instead(call.name, subject)), at_key=True)
 
 
 @rule('deprecated-function', WARNING, 'A function was removed from later versions of the language.')
 def deprecated_function(subject: Subject) -> Iterator[Hit]:
-    if subject.template.version[0] != 'heat_template_version':
+    if not _is_hot(subject):
         return
     for call in subject.calls.calls:
         if call.name.startswith('Fn::') or call.name == 'Ref':
             if not call.is_a(references.Removed):
-                yield Hit(call.args_path, 'function "%s" does not exist in later versions of the language'
-                          % call.name, at_key=True)
+                yield Hit(call.args_path, 'function "%s" does not exist in later versions of the language%s'
+                          % (call.name, _instead(call.name, subject)), at_key=True)
 
 
 @rule('misplaced-function', ERROR, 'A function is used where it is not allowed.')
@@ -103,7 +141,12 @@ def misplaced_function(subject: Subject) -> Iterator[Hit]:
 def function_arguments(subject: Subject) -> Iterator[Hit]:
     for call in subject.calls.calls:
         if call.error is not None and not call.is_a(Invalid, references.Removed):
-            yield Hit(call.args_path, ' '.join(call.error.split()), at_key=True)
+            message = call.error
+            if call.is_a(strings.Digest) and isinstance(call.args, list) and call.error.startswith('Algorithm'):
+                # the language lists all that the computer has
+                message = 'there is no digest algorithm %s%s' % (
+                    shown(call.args[0]), hint(call.args[0], _DIGESTS, '; use one of ' + ', '.join(_DIGESTS)))
+            yield Hit(call.args_path, message, at_key=True)
 
 
 @rule('missing-file', ERROR, 'A file that get_file names is not there.')

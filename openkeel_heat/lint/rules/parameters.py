@@ -42,8 +42,9 @@ def _specific(subject: Subject, name: Any, entry: Mapping[Any, Any]) -> Iterator
     if type_key not in entry:
         yield Hit(path, 'parameter "%s" has no "%s"' % (name, type_key), at_key=True)
     elif entry[type_key] not in schema.TYPES:
-        yield Hit((*path, type_key), 'there is no parameter type %s%s; types are %s' % (
-            shown(entry[type_key]), hint(entry[type_key], schema.TYPES), ', '.join(schema.TYPES)))
+        types = '; types are ' + ', '.join(schema.TYPES)
+        yield Hit((*path, type_key), 'there is no parameter type %s%s' % (
+            shown(entry[type_key]), hint(entry[type_key], schema.TYPES, types)))
 
 
 @rule('invalid-parameter', ERROR, 'The definition of a parameter is not sound.')
@@ -78,10 +79,10 @@ def value_problem(name: Any, schema: Any, value: Any) -> str | None:
     finally:
         schema.constraints, schema.default = whole, default
     for item in whole:
-        if isinstance(item, CUSTOM) and isinstance(converted, str) and converted:
+        if isinstance(item, CUSTOM) and isinstance(item.name, str) and isinstance(converted, str) and converted:
             problem = custom.problem(item.name, converted)
             if problem is not None:
-                return problem
+                return ' '.join(problem.split())
     return None
 
 
@@ -108,6 +109,6 @@ def unknown_constraint(subject: Subject) -> Iterator[Hit]:
         items = entry.get('constraints') if isinstance(entry, Mapping) else None
         for index, item in enumerate(items if isinstance(items, list) else ()):
             wanted = item.get('custom_constraint') if isinstance(item, Mapping) else None
-            if isinstance(wanted, str) and wanted not in known:
+            if wanted is not None and wanted not in known:
                 yield Hit((subject.template.PARAMETERS, name, 'constraints', index, 'custom_constraint'),
-                          'there is no constraint "%s"%s' % (wanted, hint(wanted, known)))
+                          'there is no constraint %s%s' % (shown(wanted), hint(wanted, known)))

@@ -9,7 +9,7 @@ from typing import Any
 from openkeel_heat.lint import custom, infer
 from openkeel_heat.lint.calls import contains_call
 from openkeel_heat.lint.catalogue import CUSTOM
-from openkeel_heat.lint.finding import ERROR, WARNING, Hit
+from openkeel_heat.lint.finding import ERROR, WARNING, Hit, path_text
 from openkeel_heat.lint.places import Container, Place
 from openkeel_heat.lint.rules.base import rule, shown
 from openkeel_heat.lint.subject import Subject
@@ -17,8 +17,8 @@ from openkeel_heat.lint.suggest import hint
 
 
 def _where(container: Container) -> str:
-    return container.owner.type_name if len(container.path) == len(container.owner.path) + 1 else (
-        'this part of %s' % container.owner.type_name)
+    inside = path_text(container.path[len(container.owner.path) + 1:])
+    return '%s of %s' % (inside, container.owner.type_name) if inside else str(container.owner.type_name)
 
 
 @rule('unknown-property', ERROR, 'The type of the resource has no such property.')
@@ -39,7 +39,7 @@ def missing_property(subject: Subject) -> Iterator[Hit]:
         for key, prop in container.schemas.items():
             if prop.required and key not in container.data and key not in given:
                 path = container.path if container.data else container.owner.path
-                yield Hit(path, 'required property "%s" of %s is missing' % (key, _where(container)), at_key=True)
+                yield Hit(path, '%s needs property "%s"' % (_where(container), key), at_key=True)
 
 
 def _given(subject: Subject) -> Iterator[tuple[Container, Any, Any]]:
@@ -92,7 +92,8 @@ def property_type(subject: Subject) -> Iterator[Hit]:
         found = infer.guess(place.value, place.path, subject)
         problem = None if _is_filled_in(place) else infer.mismatch(found, place.prop)
         if problem is not None:
-            yield Hit(place.path, problem, severity=WARNING if found.declared else None)
+            yield Hit(place.path, 'property "%s": %s' % (place.name, problem),
+                      severity=WARNING if found.declared else None)
 
 
 def _literals(subject: Subject) -> Iterator[tuple[Place, Any]]:
@@ -121,5 +122,5 @@ def property_constraint(subject: Subject) -> Iterator[Hit]:
                 except (ValueError, TypeError) as exc:
                     problem = str(exc)
             if problem is not None:
-                yield Hit(place.path, problem)
+                yield Hit(place.path, 'property "%s": %s' % (place.name, ' '.join(problem.split())))
                 break

@@ -50,12 +50,17 @@ def unknown_mapping(subject: Subject) -> Iterator[Hit]:
     for call in subject.calls.of_kind(references.FindInMap):
         if not isinstance(call.args, list) or len(call.args) != 3 or not isinstance(call.args[0], str):
             continue
-        name, key = call.args[:2]
+        name, key, field = call.args
         if name not in mappings:
             yield Hit((*call.args_path, 0), 'there is no mapping "%s"%s' % (name, hint(name, mappings)))
         elif isinstance(key, str) and isinstance(mappings[name], Mapping) and key not in mappings[name]:
             yield Hit((*call.args_path, 1), 'mapping "%s" has no key %s%s' % (
                 name, shown(key), hint(key, mappings[name])))
+        elif isinstance(key, str) and isinstance(field, str) and isinstance(mappings[name], Mapping):
+            entry = mappings[name][key]
+            if isinstance(entry, Mapping) and field not in entry:
+                yield Hit((*call.args_path, 2), 'key %s of mapping "%s" has no %s%s' % (
+                    shown(key), name, shown(field), hint(field, entry)))
 
 
 @rule('circular-dependency', ERROR, 'Resources wait for each other; a warning where an "if" may break the circle.')
@@ -73,5 +78,5 @@ def circular_dependency(subject: Subject) -> Iterator[Hit]:
         path = edges[steps[0][0]][steps[0][1]][0]
         loose = any(edges[source][target][1] for source, target in steps)
         words = 'resource "%s" waits for itself' % circle[0] if len(circle) == 1 else (
-            'resources wait for each other: %s' % ' -> '.join([*circle, circle[0]]))
+            'resources wait for each other: %s' % ' -> '.join(map(str, [*circle, circle[0]])))
         yield Hit(path, words, severity=WARNING if loose else None)
