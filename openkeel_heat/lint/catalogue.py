@@ -83,6 +83,7 @@ class ResourceType:
     dynamic_attributes: bool = False
     #: all attributes of such names exist, too
     attribute_prefixes: tuple[str, ...] = ()
+    is_template: bool = False
 
 
 def _support(entry: Mapping[str, Any]) -> Support:
@@ -206,4 +207,4 @@ def of_template(name: str, template: Any, param_defaults: Mapping[str, Any]) -> 
     outputs = template.t.get(template.OUTPUTS)
     attributes = {key: Attribute() for key in (outputs if isinstance(outputs, Mapping) else {})}
     attributes['show'] = Attribute(MAP)
-    return ResourceType(name, properties, attributes, attribute_prefixes=('resource.',))
+    return ResourceType(name, properties, attributes, attribute_prefixes=('resource.',), is_template=True)

@@ -39,7 +39,9 @@ def missing_property(subject: Subject) -> Iterator[Hit]:
         for key, prop in container.schemas.items():
             if prop.required and key not in container.data and key not in given:
                 path = container.path if container.data else container.owner.path
-                yield Hit(path, '%s needs property "%s"' % (_where(container), key), at_key=True)
+                known = container.owner.type
+                other = ', or parameter_defaults that give it' if known is not None and known.is_template else ''
+                yield Hit(path, '%s needs property "%s"%s' % (_where(container), key, other), at_key=True)
 
 
 def _given(subject: Subject) -> Iterator[tuple[Container, Any, Any]]:
