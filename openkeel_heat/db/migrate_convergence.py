@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of stacks that the old engine (without traversals) made, rewritten as the convergent one has them.
 
-The old engine kept what an unfinished update had replaced in a *backup stack*, a child named like its stack with a star.
-Its resources become rows of the stack itself that are replaced already: the next traversal cleans them up.
+The old engine kept what an unfinished update had replaced in a *backup stack*, a child named like its stack with a
+star. Its resources become rows of the stack itself that are replaced already: the next traversal cleans them up.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 """Playing recorded RPC calls to our endpoints, and comparing what comes back.
 
 A recording names what differs per run by markers (``uuid-0001``, ``<isotime>``). :class:`Names` learns what each
-stands for when it first meets it, and insists on it afterwards; short ids at the end of physical names are learnt the same way.
+stands for when it first meets it, and insists on it afterwards; short ids at the end of physical names are learnt
+the same way.
 """
 from __future__ import annotations
 

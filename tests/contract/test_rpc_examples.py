@@ -136,10 +136,9 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
     messaging.setup(conf)
     session.configure(conf)
     migrate.sync()
+    from openkeel_heat.clients.local import LocalKeystone
     from openkeel_heat.engine.server import Engine
     from openkeel_heat.engine.service import EngineService
-
-    from openkeel_heat.clients.local import LocalKeystone
 
     patches = pytest.MonkeyPatch()  # the recording had no domain for the users of stacks: their project is the user's
     patches.setattr(LocalKeystone, "create_stack_domain_project", lambda self, stack_id: self.context.project_id)

@@ -69,7 +69,9 @@ def test_native_threads_without_eventlet() -> None:
         "from openkeel_heat.cmd import process\nprocess.preload_engine()\n"
         "assert 'eventlet' not in sys.modules, 'loaded'\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
 
 
 def test_encryption_key_stays(tmp_path: pathlib.Path) -> None:
