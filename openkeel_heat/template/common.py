@@ -118,11 +118,20 @@ class CommonTemplate(Template):
                context: nodes.CompileContext | None) -> Any:
         """One field of a resource, compiled if there is something to compile it with."""
         value = data[key]
+        kind = type(value)
         if context is not None:
-            value = nodes.compile_snippet(value, context, '.'.join([self.RESOURCES, name, key]))
-            broken = nodes.first_broken(value)
-            if broken is not None:
-                raise broken.error
+            if kind is str and type(name) is str:
+                if str in kinds:
+                    return value
+            else:
+                value = nodes.compile_snippet(value, context, '.'.join([self.RESOURCES, name, key]))
+                if isinstance(value, nodes.Node) and value.flags & nodes.UNSETTLED:
+                    broken = nodes.first_broken(value)
+                    if broken is not None:
+                        raise broken.error
+            kind = type(value)
+        if kind in kinds:
+            return value
         if not isinstance(value, kinds) or (kinds is _OBJECT and isinstance(value, nodes.ListNode)):
             raise TypeError(_('Resource %(name)s %(key)s type must be %(typename)s')
                             % {'name': name, 'key': key, 'typename': kind_name})

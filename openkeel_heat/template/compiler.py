@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -94,49 +95,73 @@ def _compile_map(snippet: Mapping[Any, Any], context: CompileContext, path: Path
             function = context.functions.get(name)
             if function is not None:
                 return _compile_call(function, name, args, context, (path, name))
-    children = {}
+    children: dict[Any, Any] | None = None
     flags = 0
     has_nodes = False
     for key, value in snippet.items():
-        if type(value) in SCALARS:
-            children[key] = value
+        kind = type(value)
+        if kind in SCALARS:
             continue
-        child = children[key] = _compile(value, context, (path, key))
+        if kind is dict:
+            child = _compile_map(value, context, (path, key))
+            if child is value:
+                continue
+        else:
+            child = _compile(value, context, (path, key))
+            if child is value and not isinstance(child, Node):
+                continue
+        if children is None:
+            children = dict(snippet)
+        children[key] = child
         if isinstance(child, Node):
             has_nodes = True
             flags |= child.flags
-    return MapNode(children, flags) if has_nodes else snippet
+    return snippet if children is None or not has_nodes else MapNode(children, flags)
 
 
 def _compile_list(snippet: list[Any], context: CompileContext, path: Path) -> Any:
-    items = []
+    items = None
     flags = 0
     has_nodes = False
     for index, value in enumerate(snippet):
         if type(value) in SCALARS:
-            items.append(value)
             continue
         item = _compile(value, context, (path, (index,)))
-        items.append(item)
+        if items is None:
+            items = list(snippet)
+        items[index] = item
         if isinstance(item, Node):
             has_nodes = True
             flags |= item.flags
-    return ListNode(items, flags) if has_nodes else snippet
+    return snippet if items is None or not has_nodes else ListNode(items, flags)
+
+
+_NATIVE, _MACRO, _FOREIGN, _FOREIGN_MACRO = range(4)
+
+
+@functools.lru_cache(maxsize=1024)
+def _kind_of(function: Any) -> int:
+    """How an entry of a table of functions is used."""
+    if isinstance(function, type) and issubclass(function, FunctionNode):
+        return _MACRO if function.is_macro else _NATIVE
+    if hasattr(function, 'parse_args'):
+        return _FOREIGN_MACRO
+    return _NATIVE if getattr(function, 'makes_node', False) else _FOREIGN
 
 
 def _compile_call(function: Any, name: Any, raw_args: Any, context: CompileContext, path: Path) -> Any:
-    native = isinstance(function, type) and issubclass(function, FunctionNode)
+    kind = _kind_of(function)
     try:
-        if native and function.is_macro:
+        if kind == _MACRO:
             return function(name, (raw_args, _path_text(path)), context)
-        if not native and hasattr(function, 'parse_args'):
+        if kind == _FOREIGN_MACRO:
             return ForeignMacro(name, raw_args, context, function, _path_text(path))
-        args = _compile(raw_args, context, path)
+        args = raw_args if type(raw_args) in SCALARS else _compile(raw_args, context, path)
         if isinstance(args, Node) and args.flags & UNSETTLED:
             broken = first_broken(args)
             if broken is not None:
                 return Broken(broken.error, {name: raw_args})
-        if native or getattr(function, 'makes_node', False):
+        if kind == _NATIVE:
             return function(name, args, context)
         return ForeignFunction(name, args, context, function)
     except (ValueError, TypeError, KeyError) as exc:

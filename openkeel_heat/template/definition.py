@@ -10,7 +10,7 @@ functions resolved, and can be frozen, rendered and compared.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from openkeel_heat.common import exceptions as exception
@@ -46,7 +46,7 @@ class ResourceDefinition:
     """The compiled definition of one resource of a template."""
 
     __slots__ = ('name', 'resource_type', 'description', 'fields', 'depends_on', 'deletion_policies', 'failure',
-                 'condition_path', 'flags')
+                 'condition_path', 'flags', 'static_references')
 
     def __init__(self, name: str, resource_type: Any = None, description: str | None = None,
                  fields: Mapping[str, Any] | None = None, depends_on: list[str] | None = None,
@@ -63,12 +63,30 @@ class ResourceDefinition:
         self.failure = failure
         self.condition_path = condition_path or []
         self.flags = nodes.flags_of_all(self.fields.values())
+        #: names that properties and metadata refer to, None if that depends on the scope
+        self.static_references = self._static_references()
+
+    def _static_references(self) -> frozenset[str] | None:
+        if self.failure is not None:
+            return None
+        names: set[str] = set()
+        parts = (self.fields.get('properties'), self.fields.get('metadata'))
+        return frozenset(names) if nodes.all_static(parts, names) else None
 
     @property
     def is_static(self) -> bool:
         """Whether it refers to the same resources in every scope, and is never left out."""
         return (self.failure is None and self.fields.get('condition') is None
                 and not self.flags & (nodes.UNSETTLED | nodes.DYNAMIC))
+
+    @property
+    def static_requirements(self) -> Iterable[str] | None:
+        """Names of the resources it needs, the explicit ones first; None if only a scope can tell."""
+        names = self.static_references
+        if (names is None or not self.is_static or self.fields.get('external_id') is not None
+                or isinstance(self.fields.get('deletion_policy'), nodes.Node)):
+            return None
+        return (*self.depends_on, *names) if self.depends_on else names
 
     def prepare(self, scope: Any) -> None:
         """Raise what is wrong with the definition in this scope."""
@@ -107,10 +125,12 @@ class ResourceDefinition:
     def bind(self, scope: Any) -> BoundDefinition:
         """The definition as it is in a scope."""
         self.prepare(scope)
-        bound = {key: nodes.bind(field, scope) for key, field in self.fields.items()}
-        bound['deletion_policy'] = self.deletion_policy(scope)
-        return BoundDefinition(self.name, self.resource_type, depends=self.depends_on, description=self.description,
-                               **bound)
+        parts = {key: nodes.bind(field, scope) for key, field in self.fields.items()}
+        parts['deletion_policy'] = self.deletion_policy(scope)
+        bound = BoundDefinition(self.name, self.resource_type, depends=self.depends_on, description=self.description,
+                                **parts)
+        bound._static = self.static_references, scope
+        return bound
 
     def __repr__(self) -> str:
         return 'ResourceDefinition(%r, %r)' % (self.name, self.resource_type)
@@ -164,6 +184,8 @@ class BoundDefinition:
         self._frozen = False
         self._rendering: dict[str, Any] | None = None
         self._dep_names: set[str] | None = None
+        #: names referred to, if they are known without looking, and the scope they are to be in
+        self._static: tuple[frozenset[str] | None, Any] = (None, None)
         self.set_translation_rules()
 
     def freeze(self, **overrides: Any) -> BoundDefinition:
@@ -230,11 +252,16 @@ class BoundDefinition:
                                                                       resource_type=self.resource_type)
                 self._dep_names = set()
             else:
-                self._dep_names = set(explicit)
-                for part, where in ((self._properties, PROPERTIES), (self._metadata, METADATA)):
-                    if part:
-                        self._dep_names.update(nodes.dependencies(part, '%s.%s' % (self.name, where)))
+                self._dep_names = {*explicit, *self._referred()}
         return self._dep_names
+
+    def _referred(self) -> Iterable[str]:
+        """Names that properties and metadata refer to."""
+        names, scope = self._static
+        if names is not None and (not names or scope.has_all(names)):
+            return names
+        return (name for part, where in ((self._properties, PROPERTIES), (self._metadata, METADATA)) if part
+                for name in nodes.dependencies(part, '%s.%s' % (self.name, where)))
 
     def dependencies(self, stack: Any) -> Iterator[Any]:
         """The Resource objects of a stack that this one needs."""

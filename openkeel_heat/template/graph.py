@@ -206,7 +206,21 @@ class Dependencies:
 
     def __iter__(self) -> Iterator[Any]:
         """Keys such that each comes after those it requires."""
-        return Graph.toposort(self.graph())
+        graph = self._graph
+        missing = {key: len(node.require) for key, node in graph.items() if node.require}
+        ready = deque(key for key in graph if key not in missing)
+        while ready:
+            key = ready.popleft()
+            yield key
+            for requirer in graph[key].satisfy:
+                missing[requirer] -= 1
+                if not missing[requirer]:
+                    del missing[requirer]
+                    ready.append(requirer)
+        if missing:
+            # the walk over a copy words what is left
+            yield from Graph.toposort(Graph({key: Node(filter(missing.__contains__, graph[key].require),
+                                                       graph[key].satisfy) for key in graph if key in missing}))
 
     def __reversed__(self) -> Iterator[Any]:
         """Keys such that each comes before those it requires."""

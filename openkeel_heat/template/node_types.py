@@ -64,6 +64,10 @@ class Node:
     def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
         raise NotImplementedError
 
+    def collect_references(self, names: set[Any]) -> bool:
+        """Add the names of the resources referred to; False if they depend on the scope."""
+        return False
+
     def render(self, scope: Any) -> Any:
         """The raw snippet again, with conditional parts decided."""
         raise NotImplementedError
@@ -117,6 +121,9 @@ class MapNode(Node, Mapping):  # type: ignore[type-arg]
         for child in self.children.values():
             if isinstance(child, Node) and child.flags & (REFERS | UNSETTLED):
                 yield from child.dep_attrs(scope)
+
+    def collect_references(self, names: set[Any]) -> bool:
+        return all_static(self.children.values(), names)
 
     def render(self, scope: Any) -> dict[Any, Any]:
         out = {}
@@ -173,6 +180,9 @@ class ListNode(Node, Sequence):  # type: ignore[type-arg]
             if isinstance(child, Node) and child.flags & (REFERS | UNSETTLED):
                 yield from child.dep_attrs(scope)
 
+    def collect_references(self, names: set[Any]) -> bool:
+        return all_static(self.children, names)
+
     def render(self, scope: Any) -> list[Any]:
         values = (child.render(scope) if isinstance(child, Node) else copy_plain(child) for child in self.children)
         return [value for value in values if value is not ABSENT]
@@ -198,7 +208,7 @@ class FunctionNode(Node):
     def __init__(self, fn_name: str, args: Any, context: Any = None) -> None:
         self.fn_name = fn_name
         self.args = args
-        self.flags = flags_of(args) | self.own_flags
+        self.flags = args.flags | self.own_flags if isinstance(args, Node) else self.own_flags
         self.check()
 
     def check(self) -> None:
@@ -237,6 +247,9 @@ class FunctionNode(Node):
         args = self.args
         if isinstance(args, Node) and args.flags & (REFERS | UNSETTLED):
             yield from args.dep_attrs(scope)
+
+    def collect_references(self, names: set[Any]) -> bool:
+        return type(self).dependencies is FunctionNode.dependencies and all_static((self.args,), names)
 
     def render(self, scope: Any) -> Any:
         args = self.args
@@ -314,6 +327,15 @@ def raw(value: Any) -> Any:
     if isinstance(value, FunctionNode):
         return {value.fn_name: raw(value.args)}
     return value.raw if isinstance(value, Broken) else value
+
+
+def all_static(values: Iterable[Any], names: set[Any]) -> bool:
+    """Add the names that compiled values refer to; False if one of them does not always refer to the same."""
+    for value in values:
+        if isinstance(value, Node) and value.flags & (REFERS | DYNAMIC | UNSETTLED):
+            if value.flags & (DYNAMIC | UNSETTLED) or not value.collect_references(names):
+                return False
+    return True
 
 
 def flags_of(value: Any) -> int:

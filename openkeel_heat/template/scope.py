@@ -162,6 +162,10 @@ class StackDefinition:
     def __contains__(self, resource_name: object) -> bool:
         return self._is_enabled(resource_name)
 
+    def has_all(self, names: Iterable[str]) -> bool:
+        """Whether there are resources of these names that no condition leaves out."""
+        return all(map(self._is_enabled, names))
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.resource_definitions())
 
@@ -223,19 +227,39 @@ class StackDefinition:
         ``non_strict`` are names of resources that nothing waits for.
         """
         weak = frozenset(non_strict)
-        definitions = self.resource_definitions()
+        requirements = self._requirements()
+        known = self._template.definitions
         graph = Dependencies()
-        for name, definition in definitions.items():
+        for name, required_names in requirements.items():
             if '/' in name:
                 raise exception.StackValidationFailed(message=_('Resource name may not contain "/"'))
-            for required in definition.required_resource_names():
-                if required in definitions:
+            if required_names is None or not self.has_all(known[name].static_references or ()):
+                required_names = self.resource_definition(name).required_resource_names()
+            for required in required_names:
+                if required in requirements:
                     if required not in weak:
                         graph += (name, required)
-                elif required not in self._template.definitions:
+                elif required not in known:
                     raise exception.InvalidTemplateReference(resource=required, key=name)
             graph += (name, None)
         return graph
+
+    def _requirements(self) -> dict[str, Iterable[str] | None]:
+        """What each resource that is not left out needs; None where its definition has to be bound to tell.
+
+        Raises what is wrong with any definition, as :meth:`resource_definitions` does.
+        """
+        _conditions = self.conditions
+        requirements: dict[str, Iterable[str] | None] = {}
+        for name, definition in self._template.definitions.items():
+            required = definition.static_requirements
+            if required is None:
+                definition.prepare(self)
+                if not self._is_enabled(name):
+                    continue
+                self.resource_definition(name)
+            requirements[name] = required
+        return requirements
 
     # outputs
 

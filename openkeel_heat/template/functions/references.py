@@ -18,6 +18,7 @@ from openkeel_heat.template.nodes import (
     ListNode,
     MapNode,
     Node,
+    all_static,
     is_sequence,
     render,
     resolve,
@@ -86,6 +87,13 @@ class _ResourceReference(FunctionNode):
     def _name(self, scope: Any) -> Any:
         raise NotImplementedError
 
+    def collect_references(self, names: set[Any]) -> bool:
+        name = self._name(None)
+        if type(self).dependencies is not _ResourceReference.dependencies or type(name) is not str:
+            return False
+        names.add(name)
+        return all_static((self.args,), names)
+
     def _resource(self, scope: Any, path: str = 'unknown') -> Any:
         name = self._name(scope)
         try:
@@ -133,7 +141,7 @@ class GetAttThenSelect(_ResourceReference):
 
     def check(self) -> None:
         self._resource_name, self._attribute, self._path_components = self._parse_args()
-        if any(isinstance(part, Node) for part in (self._resource_name, self._attribute, self._path_components)):
+        if isinstance(self.args, Node):
             self.flags |= DYNAMIC
 
     def _parse_args(self) -> tuple[Any, Any, Any]:

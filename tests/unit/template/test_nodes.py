@@ -97,6 +97,28 @@ def test_names_of_references_may_be_computed() -> None:
     assert list(nodes.all_dep_attrs(snippet)) == [('a', 'x')]
 
 
+@pytest.mark.parametrize(('snippet', 'names'), [
+    ({'v': {'get_resource': 'a'}, 'w': [{'get_attr': ['b', 'x', 0]}, {'get_param': 'p'}]}, {'a', 'b'}),
+    ({'v': 'plain'}, frozenset()),
+    ({'v': {'get_resource': {'get_param': 'p'}}}, None),
+    ({'v': {'get_attr': ['a', {'get_param': 'p'}]}}, None),
+    ({'v': {'if': ['so', {'get_resource': 'a'}, 1]}}, None),
+    ({'v': {'get_resource': ['a']}}, None),
+    ({'v': {'list_join': 'wrong'}}, None),
+])
+def test_what_is_referred_to_in_every_scope_is_known_from_the_start(snippet: Any, names: Any) -> None:
+    made = template('resources: {a: {type: X}, b: {type: X}, c: {type: X}}')
+    made.t['resources']['c']['properties'] = snippet
+    assert made.definitions['c'].static_references == names
+
+
+def test_a_static_reference_to_nothing_is_told_each_time() -> None:
+    bound = stack('resources: {a: {type: X, properties: {v: {get_resource: z}}}}').resource_definition('a')
+    for _again in range(2):
+        with pytest.raises(exception.InvalidTemplateReference, match='"z" .in a.Properties.v. is incorrect'):
+            bound.required_resource_names()
+
+
 def test_bound_snippets_need_no_scope() -> None:
     scope = stack('parameters: {p: {type: string, default: x}}')
     bound = scope.t.parse(scope, {'a': {'get_param': 'p'}, 'b': [{'get_param': 'p'}]})

@@ -100,6 +100,12 @@ def test_objects_are_checked_for_depth_too() -> None:
     text.check_nesting({'a': [{'b': [1]}]})
 
 
+def depth(value: Any) -> int:
+    if isinstance(value, dict):
+        return 1 + max(map(depth, value.values()), default=0)
+    return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
+
+
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
                     | st.text(), lambda inner: st.lists(inner, max_size=4)
                     | st.dictionaries(st.text(), inner, max_size=4), max_leaves=20)
@@ -115,6 +121,21 @@ def test_what_yaml_writes_is_read_back(value: Any) -> None:
 @given(st.dictionaries(st.text(), JSON, max_size=4))
 def test_json_is_read_as_json(value: dict[str, Any]) -> None:
     assert text.simple_parse(json.dumps(value)) == value
+
+
+BRACKETED = st.recursive(st.text(alphabet='{}[]"\\\\,:x', max_size=6), lambda inner: st.lists(inner, max_size=3)
+                         | st.dictionaries(st.text(alphabet='{}[]"\\\\', max_size=4), inner, max_size=3), max_leaves=12)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.dictionaries(st.text(), BRACKETED, max_size=3), st.integers(1, 6))
+def test_the_depth_of_json_counts_whatever_its_texts_are(value: dict[str, Any], allowed: int) -> None:
+    bounds = dataclasses.replace(LIMITS, max_nesting=allowed)
+    if depth(value) > allowed:
+        with pytest.raises(exception.RequestLimitExceeded):
+            text.simple_parse(json.dumps(value), limits=bounds)
+    else:
+        assert text.simple_parse(json.dumps(value), limits=bounds) == value
 
 
 class _Reference(getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):  # type: ignore[misc]
