@@ -8,7 +8,7 @@ from typing import Any
 from oslo_config import cfg
 
 from openkeel_heat.clients.plugin import ClientPlugin
-from openkeel_heat.common import config
+from openkeel_heat.common import config, exceptions
 
 CLIENT_NAME = "heat"
 
@@ -39,7 +39,8 @@ class HeatClientPlugin(ClientPlugin):
         )
 
     def is_not_found(self, ex: BaseException) -> bool:
-        return _status(ex) == 404
+        # Resources that this service itself keeps are asked of without HTTP.
+        return isinstance(ex, exceptions.NotFound) or _status(ex) == 404
 
     def is_over_limit(self, ex: BaseException) -> bool:
         return _status(ex) == 413

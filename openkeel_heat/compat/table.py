@@ -157,6 +157,8 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.resources.signal_responder": "resources.kit.signal_responder",
     "heat.engine.resources.template_resource": "resources.kit.template_resource",
     "heat.engine.resources.wait_condition": "resources.kit.wait_condition",
+    "heat.engine.resources.server_base": "resources.kit.server_base",
+    "heat.engine.software_config_io": "resources.kit.software_io",
     # --- engine
     "heat.engine.stack": "engine.stack",
     "heat.engine.notification": gather(

@@ -19,7 +19,7 @@ class EngineSoftware:
         return software.show_config(resource.context, config_id)
 
     def create_config(self, resource: Resource, values: Mapping[str, Any]) -> dict[str, Any]:
-        return software.create_config(resource.context, **_complete(values))
+        return software.create_config(resource.context, **_complete(values), config_id=values.get("id"))
 
     def delete_config(self, resource: Resource, config_id: str) -> None:
         try:

@@ -10,9 +10,8 @@ import pytest
 from tests.fixtures import conformance, testbed
 from tests.fixtures.service import AllInOne, Installation
 
-FILES = ("stacks", "validation", "nested", "signals")
+FILES = ("stacks", "validation", "nested", "signals", "software")
 LATER = {
-    "signals--software-config-and-deployment-api": "software configurations are an issue of their own",
     "nested--autoscaling-group-scales-by-signal": "autoscaling groups are an issue of their own",
 }
 CASES = [
@@ -29,7 +28,7 @@ def check(name: str, scenario: dict[str, Any], url: str, env: dict[str, str], ig
 
 
 def test_all_scenarios_are_here() -> None:
-    assert len(CASES) == 16
+    assert len(CASES) == 21
 
 
 @pytest.mark.parametrize(("name", "scenario"), CASES)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oslo_config import cfg
+from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
@@ -46,11 +47,17 @@ def list_configs(context: Any, limit: Any = None, marker: Any = None, tenant_saf
             for row in software.list_configs(tenant, limit, marker)]
 
 
-def create_config(context: Any, group: Any, name: Any, config: Any, inputs: Any, outputs: Any,
-                  options: Any) -> dict[str, Any]:
+def create_config(context: Any, group: Any, name: Any, config: Any, inputs: Any, outputs: Any, options: Any,
+                  config_id: str | None = None) -> dict[str, Any]:
+    """A new config. With an id given, one that is there already is as good."""
     _check_quota_of_configs(context)
-    return show_config(context, software.insert_config(
-        _config_values(context, group, name, config, inputs, outputs, options)))
+    values = _config_values(context, group, name, config, inputs, outputs, options)
+    try:
+        config_id = software.insert_config(values if config_id is None else {**values, "id": config_id})
+    except db_exc.DBDuplicateEntry:
+        LOG.info("Software config %s is there already", config_id)
+    assert config_id is not None
+    return show_config(context, config_id)
 
 
 def _check_quota_of_configs(context: Any) -> None:

@@ -26,7 +26,10 @@ class Software(Protocol):
         """The config."""
 
     def create_config(self, resource: Resource, values: Mapping[str, Any]) -> Config:
-        """A new one of ``name``, ``group``, ``config``, ``inputs``, ``outputs``, ``options``."""
+        """A new one of ``name``, ``group``, ``config``, ``inputs``, ``outputs``, ``options``.
+
+        With an ``id`` it is only made if there is none of that id yet.
+        """
 
     def delete_config(self, resource: Resource, config_id: str) -> None:
         """Delete it; nothing happens when it is gone."""

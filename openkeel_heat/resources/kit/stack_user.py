@@ -114,14 +114,26 @@ class StackUser(Resource):
         for key in ('access_key', 'secret_key', 'credential_id'):
             self.data_delete(key)
 
+    # A type that calls _register_access_key() in its constructor asks for it.
+    _access_wanted = False
+
     def _register_access_key(self) -> None:
-        """The user may see this resource and no other of the stack."""
+        """The user may see this resource and no other of the stack.
+
+        Before the data of the resource are there this is only noted: see register_access().
+        """
+        self._access_wanted = True
+        if self.record.data is not None:
+            self.register_access()
+
+    def register_access(self) -> None:
+        """Tell the stack which credentials reach the resource; called when somebody has to be checked."""
+        if not self._access_wanted:
+            return
+
         def access_allowed(resource_name: str) -> bool:
             return resource_name == self.name
 
-        access_key = getattr(self, 'access_key', None)
-        if access_key is not None:
-            self.stack.register_access_allowed_handler(access_key, access_allowed)
-        user_id = self._get_user_id()
-        if user_id is not None:
-            self.stack.register_access_allowed_handler(user_id, access_allowed)
+        for credential in (getattr(self, 'access_key', None), self._get_user_id()):
+            if credential is not None:
+                self.stack.register_access_allowed_handler(credential, access_allowed)
