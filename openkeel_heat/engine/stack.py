@@ -537,9 +537,13 @@ class Stack(Mapping[str, Any]):
         self._access_handlers[credential_id] = handler
 
     def access_allowed(self, credential_id: str | None, resource_name: str) -> bool:
-        if not self.resources_loaded or resource_name not in self.resources:
-            for row in self.resource_rows().values():  # user resources register themselves when they are loaded
-                self.resource_of_any_template(row)
+        # users of resources register themselves; mostly it is the user of this very resource
+        for row in sorted(self.resource_rows().values(), key=lambda row: row.name != resource_name):
+            register = getattr(self.resource_of_any_template(row), "register_access", None)
+            if register is not None:
+                register()
+            if credential_id in self._access_handlers:
+                break
         handler = self._access_handlers.get(credential_id or "")
         return bool(handler and handler(resource_name))
 
