@@ -24,7 +24,7 @@ TYPES = json.loads((HERE.parent / 'data' / 'resource-types.json').read_text())['
 
 
 def corpus() -> pathlib.Path | None:
-    places = [pathlib.Path(os.environ.get('OPENKEEL_HEAT_CORPUS', '/nonexistent')),
+    places = [pathlib.Path(os.environ.get('OPENKEEL_CORPUS', '/nonexistent')),
               *(parent / 'shared' / 'corpus' for parent in HERE.parents)]
     return next((place for place in places if (place / 'heat-templates').is_dir()), None)
 
