@@ -2,7 +2,7 @@
 """The templates of the public heat-templates collection, read as Heat 27.0.1 reads them.
 
 The collection is not part of the project; the test is skipped where it is
-absent.  ``OPENKEEL_HEAT_CORPUS`` names its folder.
+absent.  ``OPENKEEL_CORPUS`` names its folder.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Every finding has been looked at.  They are of these kinds:
 * true mistakes: a Ref to nothing, a key twice, a list for a map, a property that the type has not, and in the
   folder ``invalid`` circles of resources, for each of which the service refuses the template, too.
 
-The collection is not part of the project; ``OPENKEEL_HEAT_CORPUS`` names its folder.
+The collection is not part of the project; ``OPENKEEL_CORPUS`` names its folder.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ COUNTS = {
 
 
 def corpus() -> pathlib.Path | None:
-    places = [pathlib.Path(os.environ.get('OPENKEEL_HEAT_CORPUS', '/nonexistent')),
+    places = [pathlib.Path(os.environ.get('OPENKEEL_CORPUS', '/nonexistent')),
               *(parent / 'shared' / 'corpus' for parent in HERE.parents)]
     return next((place for place in places if (place / 'heat-templates').is_dir()), None)
 
