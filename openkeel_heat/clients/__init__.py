@@ -27,6 +27,8 @@ PLUGINS = {
     "heat": "heat:HeatClientPlugin",
     "keystone": "keystone:KeystoneClientPlugin",
     "openstack": "sdk:OpenStackSDKPlugin",
+    "swift": "swift:SwiftClientPlugin",
+    "zaqar": "zaqar:ZaqarClientPlugin",
 }
 
 DEFAULT_BACKEND = "heat.engine.clients.OpenStackClients"

@@ -179,6 +179,9 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.clients.os.keystone.heat_keystoneclient": gather(
         "clients.keystone_backend", list_opts="common.config:list_keystone_backend_opts"
     ),
+    "heat.engine.clients.os.zaqar": gather(
+        "clients.zaqar", QueueConstraint="resources.kit.client_constraints:QueueConstraint"
+    ),
 }
 
 #: Whole families: concrete resource types and clients live in modules of the same name below ours.

@@ -68,7 +68,7 @@ BUILT_IN: dict[str, str] = {
 
 _PURE = 'openkeel_heat.resources.kit.common_constraints:'
 
-# Constraints that need no service; those of services are entry points of their clients.
+# Of constraints that ask a service only those that are built; others are entry points of their clients.
 BUILT_IN_CONSTRAINTS: dict[str, str] = {
     'cron_expression': _PURE + 'CRONExpressionConstraint',
     'dns_domain': _PURE + 'DNSDomainConstraint',
@@ -83,6 +83,11 @@ BUILT_IN_CONSTRAINTS: dict[str, str] = {
     'rel_dns_name': _PURE + 'RelativeDNSNameConstraint',
     'test_constr': _PURE + 'TestConstraintDelay',
     'timezone': _PURE + 'TimezoneConstraint',
+    'zaqar.queue': 'openkeel_heat.resources.kit.client_constraints:QueueConstraint',
+}
+
+BUILT_IN_EVENT_SINKS: dict[str, str] = {
+    'zaqar-queue': 'openkeel_heat.clients.zaqar:ZaqarEventSink',
 }
 
 _lock = threading.RLock()
@@ -216,10 +221,11 @@ class _Constraints(Mapping[str, Any]):
 
 
 class _EntryPoints(MutableMapping[str, Any]):
-    """The plugins of an entry point group, loaded when they are asked for; others can be added."""
+    """Our plugins of a kind and those of its entry point group, loaded when asked for; others can be added."""
 
-    def __init__(self, group: str) -> None:
+    def __init__(self, group: str, built_in: Mapping[str, str]) -> None:
         self._group = group
+        self._built_in = built_in
         self._loaded: dict[str, Any] = {}
 
     def _entries(self) -> dict[str, Any]:
@@ -227,7 +233,7 @@ class _EntryPoints(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            self._loaded[name] = self._entries()[name].load()
+            self._loaded[name] = load(self._built_in[name]) if name in self._built_in else self._entries()[name].load()
         return self._loaded[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -237,10 +243,10 @@ class _EntryPoints(MutableMapping[str, Any]):
         del self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._entries(), **self._loaded})
+        return iter({**self._built_in, **self._entries(), **self._loaded})
 
     def __len__(self) -> int:
-        return len({**self._entries(), **self._loaded})
+        return len(list(iter(self)))
 
 
 def _load_global_env() -> Any:
@@ -251,7 +257,7 @@ def _load_global_env() -> Any:
         env.register_class(name, environment.LazyClass(functools.partial(table.__getitem__, name), target)
                            if isinstance(target, str) else target)
     env.constraints = _Constraints()  # type: ignore[assignment]
-    env.event_sink_classes = _EntryPoints('heat.event_sinks')
+    env.event_sink_classes = _EntryPoints('heat.event_sinks', BUILT_IN_EVENT_SINKS)
     for entry in metadata.entry_points(group='heat.stack_lifecycle_plugins'):
         try:
             env.register_stack_lifecycle_plugin(entry.name, entry.load())

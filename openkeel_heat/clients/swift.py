@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``client_plugin("swift")``: objects that carry signals and metadata, and the URLs that give them away.
+
+The client is a thin one over HTTP with the methods of python-swiftclient's ``Connection`` that plug-ins use: those
+that read answer ``(headers, content)``, names of headers are of any case.
+"""
+
+from __future__ import annotations
+
+import datetime
+import email.utils
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote, urlparse
+
+from oslo_config import cfg
+
+from openkeel_heat.clients.plugin import ClientPlugin
+from openkeel_heat.common import config, exceptions
+from openkeel_heat.common.i18n import _
+
+CLIENT_NAME = "swift"
+
+#: What is in an object until the first signal comes.
+IN_PROGRESS = "in progress"
+
+#: The last second that every Swift can count to.
+MAX_EPOCH = 2147483647
+
+_KEY_HEADER = "x-account-meta-temp-url-key"
+
+Headers = Mapping[str, str]
+
+
+class Connection:
+    """Containers and objects of one account."""
+
+    def __init__(self, adapter: Any) -> None:
+        self._adapter = adapter
+
+    @property
+    def url(self) -> str:
+        """The URL of the account."""
+        return str(self._adapter.get_endpoint())
+
+    def _do(
+        self,
+        verb: str,
+        *names: str,
+        headers: Headers | None = None,
+        data: bytes | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> Any:
+        url = "/".join([self.url.rstrip("/"), *(quote(name) for name in names)])
+        more: dict[str, Any] = {} if data is None else {"data": data}
+        if params is not None:
+            more["params"] = params
+        return self._adapter.request(url, verb, headers=dict(headers or {}), **more)
+
+    # the account
+    def head_account(self) -> Headers:
+        return self._do("HEAD").headers
+
+    def post_account(self, headers: Headers) -> None:
+        self._do("POST", headers=headers)
+
+    # containers
+    def head_container(self, container: str) -> Headers:
+        return self._do("HEAD", container).headers
+
+    def get_container(self, container: str, **params: Any) -> tuple[Headers, list[dict[str, Any]]]:
+        """The objects in it: a page of up to 10,000."""
+        reply = self._do("GET", container, params={"format": "json", **params})
+        return reply.headers, reply.json() if reply.content else []
+
+    def put_container(self, container: str, headers: Headers | None = None) -> None:
+        self._do("PUT", container, headers=headers)
+
+    def post_container(self, container: str, headers: Headers) -> None:
+        self._do("POST", container, headers=headers)
+
+    def delete_container(self, container: str) -> None:
+        self._do("DELETE", container)
+
+    # objects
+    def head_object(self, container: str, obj: str) -> Headers:
+        return self._do("HEAD", container, obj).headers
+
+    def get_object(self, container: str, obj: str) -> tuple[Headers, bytes]:
+        reply = self._do("GET", container, obj)
+        return reply.headers, reply.content
+
+    def put_object(self, container: str, obj: str, contents: str | bytes = b"", headers: Headers | None = None) -> str:
+        """Write it; its ETag."""
+        data = contents.encode() if isinstance(contents, str) else contents
+        kind = {"Content-Type": "application/octet-stream", "Content-Length": str(len(data))}
+        return self._do("PUT", container, obj, headers={**kind, **(headers or {})}, data=data).headers.get("etag", "")
+
+    def delete_object(self, container: str, obj: str) -> None:
+        self._do("DELETE", container, obj)
+
+
+class SwiftClientPlugin(ClientPlugin):
+    service_types = [OBJECT_STORE] = ["object-store"]
+
+    @property
+    def exceptions_module(self) -> Any:  # type: ignore[override]
+        from keystoneauth1 import exceptions as errors
+
+        return errors
+
+    def _create(self, version: str | None = None) -> Connection:
+        if not config.has_keystone():
+            raise exceptions.ClientNotAvailable(client_name=CLIENT_NAME)
+        from keystoneauth1 import adapter
+
+        return Connection(
+            adapter.Adapter(
+                self.context.keystone_session,
+                service_type=self.OBJECT_STORE,
+                interface=self._get_client_option(CLIENT_NAME, "endpoint_type"),
+                region_name=self._get_region_name(),
+                connect_retries=cfg.CONF.client_retry_limit,
+            )
+        )
+
+    # errors
+
+    def is_not_found(self, ex: BaseException) -> bool:
+        return getattr(ex, "http_status", None) == 404
+
+    def is_over_limit(self, ex: BaseException) -> bool:
+        return getattr(ex, "http_status", None) == 413
+
+    def is_conflict(self, ex: BaseException) -> bool:
+        return getattr(ex, "http_status", None) == 409
+
+    # temporary URLs
+
+    def is_valid_temp_url_path(self, path: str) -> bool:
+        """Whether it is ``/v1/ACCOUNT/CONTAINER/OBJECT`` in the account of the project."""
+        parts = path.split("/", 4)
+        return (
+            len(parts) == 5
+            and parts[:2] == ["", "v1"]
+            and parts[2].endswith(self.context.project_id or "")
+            and bool(parts[3])
+            and bool(parts[4].strip("/"))
+        )
+
+    def get_temp_url(
+        self, container_name: str, obj_name: str, timeout: float | None = None, method: str = "PUT"
+    ) -> str:
+        """An URL with which anybody may do this to the object, for ``timeout`` seconds or as long as there is Swift."""
+        path = f"/v1/AUTH_{self.context.project_id}/{container_name}/{obj_name}"
+        expires = int(MAX_EPOCH - 60 if timeout is None else time.time() + timeout)
+        text = f"{method}\n{expires}\n{path}"
+        signature = hmac.new(self._account_key().encode(), text.encode(), hashlib.sha256).hexdigest()
+        place = urlparse(self.client().url)
+        return f"{place.scheme}://{place.netloc}{quote(path)}?temp_url_sig={signature}&temp_url_expires={expires}"
+
+    def _account_key(self) -> str:
+        """The key of the account; one is made if it has none. Of two made at the same time both see the later."""
+        swift = self.client()
+        found = swift.head_account().get(_KEY_HEADER)
+        if not found:
+            swift.post_account({_KEY_HEADER: secrets.token_hex(16)})
+            found = swift.head_account()[_KEY_HEADER]
+        return str(found)
+
+    def get_signal_url(self, container_name: str, obj_name: str, timeout: float | None = None) -> str:
+        """A temporary URL to which one can put several times: each time makes another version of the object."""
+        swift = self.client()
+        swift.put_container(container_name, headers={"x-versions-location": container_name})
+        swift.put_object(container_name, obj_name, IN_PROGRESS)
+        return self.get_temp_url(container_name, obj_name, timeout)
+
+    def parse_last_modified(self, lm: str | None) -> datetime.datetime | None:
+        """The moment of such a header; naive, UTC."""
+        parsed = email.utils.parsedate(lm) if lm else None
+        return None if parsed is None else datetime.datetime(*parsed[:6])
+
+    # files of stacks
+
+    def get_files_from_container(
+        self, files_container: str, files_to_skip: Iterable[str] | None = None
+    ) -> dict[str, str]:
+        """The objects of a container, by their names; but those that there is no need to fetch."""
+        skipped = set(files_to_skip or ())
+        try:
+            headers, objects = self.client().get_container(files_container)
+            self._check_size(int(headers.get("x-container-bytes-used", 0)))
+            bodies = {
+                one["name"]: self.client().get_object(files_container, one["name"])[1]
+                for one in objects
+                if one["name"] not in skipped
+            }
+        except self.exceptions_module.ClientException as error:
+            raise exceptions.NotFound(
+                _("Could not fetch files from container %(container)s, reason: %(reason)s.")
+                % {"container": files_container, "reason": error}
+            ) from error
+        return {name: _text(name, body) for name, body in bodies.items()}
+
+    @staticmethod
+    def _check_size(size: int) -> None:
+        if size > (limit := cfg.CONF.max_json_body_size):
+            raise exceptions.DownloadLimitExceeded(
+                message=_("Total size of files to download (%(size)s bytes) exceeds maximum allowed (%(limit)s bytes).")
+                % {"size": size, "limit": limit}
+            )
+
+
+def _text(name: str, body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise exceptions.Invalid(reason=_("The file %s is no UTF-8 text") % name) from None

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Custom constraints that ask a client plug-in."""
+from __future__ import annotations
+
+from openkeel_heat.resources.kit.constraints import BaseCustomConstraint
+
+
+class QueueConstraint(BaseCustomConstraint):
+    """``zaqar.queue``: what can be the name of a queue."""
+
+    resource_client_name = 'zaqar'
+    resource_getter_name = 'get_queue'
