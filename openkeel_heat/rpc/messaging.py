@@ -8,7 +8,6 @@ oslo.messaging's affair. Whoever wants to see, count or break messages puts a :c
 from __future__ import annotations
 
 import dataclasses
-import sys
 import threading
 from collections.abc import Iterable
 from concurrent import futures
@@ -20,13 +19,12 @@ from oslo_log import log as logging
 from oslo_messaging.rpc import dispatcher
 
 from openkeel_heat.common import exceptions
+from openkeel_heat.rpc import rabbit
 from openkeel_heat.rpc.serializer import RequestContextSerializer
 
 LOG = logging.getLogger(__name__)
 
 CONTROL_EXCHANGE = "heat"
-#: Seconds that an idle listener waits at a time.
-LISTEN_SPELL = 1.0
 ALLOWED_REMOTE_EXMODS = [exceptions.WIRE_MODULE]
 
 
@@ -92,15 +90,8 @@ def _rpc_transport(conf: cfg.ConfigOpts, url: str | None) -> oslo_messaging.tran
 
         return local_bus.make_transport(conf, parsed, ALLOWED_REMOTE_EXMODS)
     made = oslo_messaging.get_rpc_transport(conf, url, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
-    _listen_in_short_spells()
+    rabbit.tune(made)
     return made
-
-
-def _listen_in_short_spells() -> None:
-    """Let idle listeners of the RabbitMQ driver look up each second; left alone they notice a stop after five."""
-    driver: Any = sys.modules.get("oslo_messaging._drivers.amqpdriver")
-    if driver is not None and getattr(driver, "ACK_REQUEUE_EVERY_SECONDS_MAX", 0) > LISTEN_SPELL:
-        driver.ACK_REQUEUE_EVERY_SECONDS_MAX = LISTEN_SPELL
 
 
 def _make_notifier(conf: cfg.ConfigOpts, url: str | None) -> tuple[Any, oslo_messaging.Notifier | None]:

@@ -13,10 +13,11 @@ from typing import Any
 import oslo_messaging
 import pytest
 from oslo_config import cfg
+from oslo_messaging._drivers import impl_rabbit
 
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.context import RequestContext
-from openkeel_heat.rpc import listener_client, messaging, methods, server
+from openkeel_heat.rpc import listener_client, messaging, methods, rabbit, server
 from openkeel_heat.rpc.client import EngineClient
 from openkeel_heat.rpc.worker_client import WorkerClient
 from tests.fixtures import stores, testbed
@@ -122,6 +123,17 @@ def test_casts_and_one_engine(bus: list[Any], context: RequestContext) -> None:
     cfg.CONF.set_override("engine_life_check_timeout", 1)
     assert not listener_client.engine_alive(context, "nobody")
     cfg.CONF.clear_override("engine_life_check_timeout")
+
+
+def test_a_broken_connection_is_made_anew(bus: list[Any], vhost: str, context: RequestContext) -> None:
+    serve(bus, methods.ENGINE, Engine(), "host")
+    client = EngineClient()
+    assert client.show_stack(context, {"stack_id": "i"})
+    pool = messaging.transport()._driver._connection_pool
+    assert pool.connection_cls is rabbit.direct_connection(impl_rabbit.Connection)
+    name = vhost.rpartition("/")[2]
+    subprocess.run(["rabbitmqctl", "-q", "close_all_connections", "--vhost", name, "test"], check=True)
+    assert client.show_stack(context, {"stack_id": "j"}) == ["p", ["member"], {"stack_id": "j"}, True]
 
 
 # --- with the other implementation ------------------------------------------------------------------------------------
