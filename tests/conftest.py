@@ -3,4 +3,9 @@
 
 from __future__ import annotations
 
+from openkeel_heat.cmd import backend
+
+# Before a test module imports a library that would ask for eventlet.
+backend.select([])
+
 pytest_plugins = ["tests.fixtures.plugin"]
