@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
@@ -26,6 +28,44 @@ DEFAULT_RULES = policy.Rules.from_dict({"default": "!"})
 DEFAULT_RESOURCE_RULES = policy.Rules.from_dict({"default": "@"})
 
 
+class _Rules(policy.Enforcer):
+    """oslo.policy's enforcer, which goes through all rules and all directories of configuration at each question.
+
+    This one does so when the policy file has changed, and at least every `LOOK_AGAIN` seconds for what else may have: a
+    policy file that was not there, policy_dirs.
+    """
+
+    LOOK_AGAIN = 1.0
+
+    #: What the rules were made from: the rules themselves, how many are registered, and the time of the policy file.
+    _made: tuple[Any, int, int | None] | None = None
+    _look_again = 0.0
+
+    def load_rules(self, force_reload: bool = False) -> None:
+        now = time.monotonic()
+        if force_reload or now >= self._look_again or not self._unchanged():
+            super().load_rules(force_reload)
+            self._made = (self.rules, len(self.registered_rules), _changed_at(self.policy_path))
+            self._look_again = now + self.LOOK_AGAIN
+
+    def _unchanged(self) -> bool:
+        if self._made is None:
+            return False
+        rules, registered, changed_at = self._made
+        return (
+            rules is self.rules
+            and registered == len(self.registered_rules)
+            and changed_at == _changed_at(self.policy_path)
+        )
+
+
+def _changed_at(path: str | None) -> int | None:
+    try:
+        return os.stat(path).st_mtime_ns if path else None
+    except OSError:
+        return None
+
+
 class Enforcer:
     """Rules are named ``<scope>:<action>``; *exc* is what a refusal raises (``None``: a refusal answers False)."""
 
@@ -40,7 +80,7 @@ class Enforcer:
         self.scope = scope
         self.exc = exc
         self.default_rule = default_rule
-        self.enforcer = policy.Enforcer(
+        self.enforcer = _Rules(
             cfg.CONF if conf is None else conf, default_rule=default_rule, policy_file=policy_file
         )
         self.enforcer.suppress_deprecation_warnings = True
@@ -118,12 +158,10 @@ class ResourceEnforcer(Enforcer):
         is_registered_policy: bool = False,
     ) -> bool:
         """Both the rule of the type and that of its family have to allow it; the refusal names the type."""
-        family = "::".join([*action.split("::")[:-1], "*"])
-        for name in (action, family):
+        scope = scope or "resource_types"
+        for name in self._rules_of(action, scope, is_registered_policy):
             try:
-                allowed = super().enforce(context, name, scope or "resource_types", target, is_registered_policy)
-            except policy.PolicyNotRegistered:
-                continue
+                allowed = super().enforce(context, name, scope, target, is_registered_policy)
             except exceptions.Forbidden as refusal:
                 LOG.info("%s", refusal)
                 if name == action:
@@ -134,6 +172,18 @@ class ResourceEnforcer(Enforcer):
                     raise self.exc(action=action)  # type: ignore[call-arg]
                 return False
         return True
+
+    def _rules_of(self, action: str, scope: str, registered: bool) -> list[str]:
+        """The type and its family; with *registered* those that have a default rule."""
+        names = [action, "::".join([*action.split("::")[:-1], "*"])]
+        return [name for name in names if f"{scope}:{name}" in self.registered_rules] if registered else names
+
+    def allows(self, context: RequestContext, action: str) -> bool:
+        """Whether *context* may use a type, for those who only want to know: nothing is raised or logged."""
+        values, scope = context.to_policy_values(), "resource_types"
+        return all(
+            self._check(values, f"{scope}:{name}", {}, None, True) for name in self._rules_of(action, scope, True)
+        )
 
     def enforce_types(
         self,

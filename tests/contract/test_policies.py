@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 from typing import Any
 
 import pytest
 from oslo_config import cfg
+from oslo_policy import policy as oslo_policy
 
 from openkeel_heat.common import config, exceptions, policies, policy
 from openkeel_heat.common.context import RequestContext
@@ -124,6 +126,43 @@ def test_policy_file(conf: cfg.ConfigOpts, tmp_path: pathlib.Path) -> None:
     assert str(refusal.value) == "You are not authorized to use OS::Heat::Value."
 
 
+def test_rules_are_made_once_and_follow_the_files(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    original = oslo_policy.Enforcer.load_rules
+    monkeypatch.setattr(
+        oslo_policy.Enforcer, "load_rules", lambda self, *args: looks.append("look") or original(self, *args)
+    )
+    file = tmp_path / "policy.yaml"
+    file.write_text("{}")
+    enforcer = policy.Enforcer(conf=conf, policy_file=str(file))
+    monkeypatch.setattr(enforcer.enforcer, "LOOK_AGAIN", 3600)
+    member = context("member", is_admin=False)
+
+    def allowed() -> bool:
+        try:
+            return enforcer.enforce(member, "create", "stacks", {"project_id": "p"}, True)
+        except exceptions.Forbidden:
+            return False
+
+    assert [allowed() for _ in range(20)] == [True] * 20
+    assert len(looks) == 1
+    file.write_text('"stacks:create": "role:builder"')
+    os.utime(file, (2**32, 2**32))  # a time that no file system takes for the one before
+    assert [allowed() for _ in range(20)] == [False] * 20
+    assert len(looks) == 2
+    file.unlink()
+    allowed()
+    assert len(looks) == 3  # a file that is gone is noticed; what to do about it is oslo.policy's affair
+    enforcer.set_rules({"stacks:create": oslo_policy.RuleDefault("stacks:create", "role:member").check})
+    assert allowed()
+    before = len(looks)
+    monkeypatch.setattr(enforcer.enforcer, "_look_again", 0)
+    assert [allowed() for _ in range(3)] == [True] * 3
+    assert len(looks) == before + 1
+
+
 def test_resource_types(conf: cfg.ConfigOpts) -> None:
     types = policy.ResourceEnforcer(conf=conf)
     assert types.enforce(context("member"), "OS::Nova::Server", is_registered_policy=True)
@@ -133,6 +172,9 @@ def test_resource_types(conf: cfg.ConfigOpts) -> None:
         with pytest.raises(exceptions.Forbidden) as refusal:
             types.enforce(context("member"), name, is_registered_policy=True)
         assert name in str(refusal.value)
+        assert not types.allows(context("member"), name)
+        assert types.allows(context("admin"), name)
+    assert types.allows(context("member"), "OS::Nova::Server")
 
 
 def test_is_admin_is_asked_when_needed() -> None:

@@ -288,8 +288,7 @@ def _visible(context: Any, name: str, cls: Any) -> bool:
     """Whether a context may see a type: its policy, and that its service is there."""
     from openkeel_heat.common import policy
     try:
-        policy.ResourceEnforcer().enforce(context, name, is_registered_policy=True)
-        return bool(cls.is_service_available(context)[0])
+        return policy.get_resource_enforcer().allows(context, name) and bool(cls.is_service_available(context)[0])
     except Exception as ex:
         LOG.debug('Type %(name)s is not shown: %(why)s', {'name': name, 'why': ex})
         return False
