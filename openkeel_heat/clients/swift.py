@@ -18,10 +18,13 @@ from typing import Any
 from urllib.parse import quote, urlparse
 
 from oslo_config import cfg
+from oslo_log import log as logging
 
 from openkeel_heat.clients.plugin import ClientPlugin
 from openkeel_heat.common import config, exceptions
 from openkeel_heat.common.i18n import _
+
+LOG = logging.getLogger(__name__)
 
 CLIENT_NAME = "swift"
 
@@ -176,6 +179,8 @@ class SwiftClientPlugin(ClientPlugin):
         """A temporary URL to which one can put several times: each time makes another version of the object."""
         swift = self.client()
         swift.put_container(container_name, headers={"x-versions-location": container_name})
+        if "x-versions-location" not in swift.head_container(container_name):
+            LOG.warning("This Swift keeps no versions of objects: of several signals only the last will be seen")
         swift.put_object(container_name, obj_name, IN_PROGRESS)
         return self.get_temp_url(container_name, obj_name, timeout)
 
