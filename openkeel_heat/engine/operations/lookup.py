@@ -12,9 +12,18 @@ from openkeel_heat.db import stacks
 from openkeel_heat.engine.stack import Stack
 
 
+#: What limits a query to nothing at all: no stack is of a project without an id.
+NO_PROJECT = ""
+
+
 def tenant_of(context: Any) -> str | None:
     """The project to which a query is limited; None for an administrator."""
-    return None if context.is_admin else context.project_id
+    return None if context.is_admin else project_of(context)
+
+
+def project_of(context: Any) -> str:
+    """The project of the caller, an administrator too: names of stacks are unique in it and nowhere else."""
+    return context.project_id or NO_PROJECT
 
 
 def _not_found(name: str) -> exceptions.EntityNotFound:
@@ -22,12 +31,12 @@ def _not_found(name: str) -> exceptions.EntityNotFound:
 
 
 def identify(context: Any, stack_name: str) -> dict[str, str]:
-    """The identity for a name or an id. A deleted stack is found by its id only."""
+    """The identity for a name or an id. A deleted stack is found by its id only, another project's never by name."""
     row = None
     if uuidutils.is_uuid_like(stack_name):
         row = stacks.get(stack_name, tenant_of(context), show_deleted=True)
     if row is None:
-        row = stacks.get_by_name(stack_name, tenant_of(context))
+        row = stacks.get_by_name(stack_name, project_of(context))
     if row is None:
         raise _not_found(stack_name)
     return dict(identifier.HeatIdentifier(row.tenant, row.name, row.id))

@@ -109,11 +109,11 @@ def check_template(template: Any) -> None:
 
 def check_new_name(context: Any, stack_name: str) -> None:
     """Refuse a name in use and a project that has all the stacks it may have."""
-    tenant = lookup.tenant_of(context)
+    tenant = lookup.project_of(context)
     if stacks.get_by_name(stack_name, tenant):
         raise exceptions.StackExists(stack_name=stack_name)
     limit = cfg.CONF.max_stacks_per_tenant
-    if tenant is not None and limit >= 0 and stacks.count(tenant) >= limit:
+    if not context.is_admin and limit >= 0 and stacks.count(tenant) >= limit:
         raise exceptions.RequestLimitExceeded(
             message=_("You have reached the maximum stacks per tenant, %d. Please delete some stacks.") % limit)
 
