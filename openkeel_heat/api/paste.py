@@ -38,6 +38,7 @@ from typing import Any
 
 from oslo_config import cfg
 
+from openkeel_heat.api import bypass
 from openkeel_heat.common import config
 
 LOG = logging.getLogger(__name__)
@@ -107,7 +108,7 @@ def pipeline_factory(loader: Any, global_conf: Mapping[str, str], **local_conf: 
     names = local_conf[flavor].split()
     app = loader.get_app(names[-1])
     for name in reversed(names[:-1]):
-        app = loader.get_filter(name)(app)
+        app = bypass.around(loader.get_filter(name)(app), app)
     return app
 
 

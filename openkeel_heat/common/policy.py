@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import threading
 import time
+import types
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 from oslo_log import log as logging
-from oslo_policy import policy
+from oslo_policy import _checks, policy
 
 from openkeel_heat.common import exceptions, policies
 
@@ -57,6 +60,18 @@ class _Rules(policy.Enforcer):
             and registered == len(self.registered_rules)
             and changed_at == _changed_at(self.policy_path)
         )
+
+
+@functools.cache
+def _signature(function: Any) -> inspect.FullArgSpec:
+    return inspect.getfullargspec(function)
+
+
+if getattr(_checks, "inspect", None) is inspect:
+    # The library takes the signature of each check apart at each use, which costs more than the check.
+    _checks.inspect = types.SimpleNamespace(  # type: ignore[assignment]
+        getfullargspec=lambda check: _signature(getattr(check, "__func__", check))
+    )
 
 
 def _changed_at(path: str | None) -> int | None:
