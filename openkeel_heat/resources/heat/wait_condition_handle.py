@@ -121,6 +121,9 @@ class HeatWaitConditionHandle(base.BaseWaitConditionHandle):
     def normalise_signal_data(self, signal_data: Any, latest_metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Whatever is missing in a signal is made up: it is the next one, and a success."""
         number = len(latest_metadata) + 1
+        while str(number) in latest_metadata:
+            # Somebody gave that number as an id: no signal takes the place of another.
+            number += 1
         return {
             self.REASON: 'Signal %s received' % number,
             self.DATA: None,

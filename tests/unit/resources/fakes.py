@@ -175,12 +175,74 @@ class FakeNested:
             child['outputs'].update(outputs)
 
 
+class FakeSoftware:
+    """Software configs and deployments in dictionaries; ``answer`` is what a server does."""
+
+    def __init__(self) -> None:
+        self.configs: dict[str, dict[str, Any]] = {}
+        self.deployments: dict[str, dict[str, Any]] = {}
+        self.servers: set[str] = set()
+        self.calls: list[tuple[Any, ...]] = []
+
+    def show_config(self, resource: Any, config_id: str) -> dict[str, Any]:
+        if config_id not in self.configs:
+            raise exception.NotFound('Software config with id %s not found' % config_id)
+        return copy.deepcopy(self.configs[config_id])
+
+    def create_config(self, resource: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+        key = values.get('id') or str(uuid.uuid4())
+        self.calls.append(('create config', key))
+        self.configs.setdefault(key, {
+            'group': None, 'config': None, **copy.deepcopy(dict(values)), 'id': key,
+            'inputs': values.get('inputs') or [], 'outputs': values.get('outputs') or [],
+            'options': values.get('options') or {}})
+        return self.show_config(resource, key)
+
+    def delete_config(self, resource: Any, config_id: str) -> None:
+        self.configs.pop(config_id, None)
+
+    def show_deployment(self, resource: Any, deployment_id: str) -> dict[str, Any]:
+        if deployment_id not in self.deployments:
+            raise exception.NotFound('Deployment with id %s not found' % deployment_id)
+        return copy.deepcopy(self.deployments[deployment_id])
+
+    def deploy(self, resource: Any, deployment_id: str, config: Mapping[str, Any],
+               values: Mapping[str, Any]) -> dict[str, Any]:
+        self.calls.append(('deploy', values['action']))
+        before = self.deployments.get(deployment_id, {})
+        self.configs.pop(before.get('config_id', ''), None)
+        made = self.create_config(resource, config)
+        self.deployments[deployment_id] = {
+            'output_values': None, **before, **values, 'id': deployment_id, 'config_id': made['id']}
+        return self.show_deployment(resource, deployment_id)
+
+    def cancel_deployment(self, resource: Any, deployment_id: str, reason: str) -> None:
+        deployment = self.deployments[deployment_id]
+        if deployment['status'] == 'IN_PROGRESS':
+            deployment.update(status='FAILED', status_reason=reason)
+
+    def delete_deployment(self, resource: Any, deployment_id: str) -> None:
+        found = self.deployments.pop(deployment_id, None)
+        if found is not None:
+            self.configs.pop(found['config_id'], None)
+
+    def signal_deployment(self, resource: Any, deployment_id: str, details: Any) -> str | None:
+        self.calls.append(('signal', details))
+        return 'deployment %s succeeded' % deployment_id
+
+    def knows_server(self, resource: Any, server_id: str) -> bool:
+        return server_id in self.servers
+
+    def answer(self, deployment_id: str, status: str = 'COMPLETE', reason: str = '', **outputs: Any) -> None:
+        self.deployments[deployment_id].update(status=status, status_reason=reason, output_values=outputs)
+
+
 class FakeClients:
     def __init__(self, **plugins: Any) -> None:
         self.plugins = plugins
 
     def client_plugin(self, name: str) -> Any:
-        return self.plugins[name]
+        return self.plugins.get(name)
 
     def client(self, name: str, version: Any = None) -> Any:
         return self.plugins[name].client()
@@ -207,6 +269,7 @@ class FakeStack(Mapping[str, Any]):
         self.t = Template.load(template, files=files or {}, env=env)
         self.store = FakeStore()
         self.nested_stacks = FakeNested()
+        self.software = FakeSoftware()
         self.action, self.status = action, 'IN_PROGRESS'
         self.nested_depth = nested_depth
         self.strict_validate = True
