@@ -41,8 +41,8 @@ class EngineSoftware:
         software.undeploy(resource.context, deployment_id)
 
     def signal_deployment(self, resource: Resource, deployment_id: str, details: Any) -> str | None:
-        return software.signal_deployment(runtime.current(), resource.context, deployment_id, details,
-                                          clock.utcnow().isoformat())
+        # Who waits for it is woken when the signal of the resource has been handled.
+        return software.signal_deployment(None, resource.context, deployment_id, details, clock.utcnow().isoformat())
 
     def knows_server(self, resource: Resource, server_id: str) -> bool:
         return software_metadata.knows_server(resource.context, server_id)

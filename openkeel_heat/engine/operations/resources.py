@@ -181,8 +181,10 @@ def signal(runtime: Runtime, context: Any, identity: Mapping[str, str], resource
 
 def _handle_signal(runtime: Runtime, stack: Stack, resource: Any, details: Any) -> None:
     needs_metadata_updates = resource.signal(details, False)
-    for kind in ("resource", "hook"):
-        runtime.convergence.wake((kind, resource.record.id))
+    # after the event of the signal: it shall come before what it leads to
+    for key in (("resource", resource.record.id), ("hook", resource.record.id), resource.wake_key()):
+        if key is not None:
+            runtime.convergence.wake(key)
     if not needs_metadata_updates:
         return
     # metadata of other resources may be made of this one's attributes

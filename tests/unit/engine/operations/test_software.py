@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks with software configs, deployments and servers; signals that come at once."""
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.contract.rpc_replay import poll
+from tests.unit.engine.operations.conftest import hot
+
+SERVER = "5f1e7a34-0000-4000-8000-00000000000%d"
+
+CONFIG = {"type": "OS::Heat::SoftwareConfig", "properties": {
+    "group": "script", "config": "echo", "inputs": [{"name": "x"}],
+    "outputs": [{"name": "y"}, {"name": "e", "error_output": True}]}}
+
+
+def deployment(transport: str = "NO_SIGNAL", server: Any = SERVER % 1, **props: Any) -> dict[str, Any]:
+    return {"type": "OS::Heat::SoftwareDeployment", "properties": {
+        "config": {"get_resource": "config"}, "server": server, "signal_transport": transport, **props}}
+
+
+def template(outputs: Any = None, **resources: Any) -> dict[str, Any]:
+    return hot({"config": CONFIG, **resources}, outputs=outputs or {})
+
+
+def resource(service: Any, identity: Any, name: str) -> dict[str, Any]:
+    return dict(service.call("describe_stack_resource", stack_identity=identity, resource_name=name))
+
+
+def events(service: Any, identity: Any, name: str) -> list[tuple[str, str]]:
+    found = service.call("list_events", stack_identity=identity, filters=None, limit=None, marker=None, sort_keys=None,
+                         sort_dir=None, nested_depth=None)
+    return [(f"{one['resource_action']}_{one['resource_status']}", one["resource_status_reason"]) for one in found
+            if one["resource_name"] == name][::-1]
+
+
+def signal(service: Any, identity: Any, name: str, details: Any, **more: Any) -> Any:
+    return service.call("resource_signal", stack_identity=identity, resource_name=name, details=details, **more)
+
+
+def deployed(service: Any, server: str = SERVER % 1) -> Any:
+    """The deployment of a server once it waits for a signal."""
+    found: list[Any] = []
+
+    def waiting() -> bool:
+        found[:] = [one for one in service.call("list_software_deployments", server_id=server)
+                    if one["status"] == "IN_PROGRESS"]
+        return bool(found)
+
+    assert poll(waiting)
+    return found[0]
+
+
+def left(service: Any) -> tuple[int, int]:
+    return tuple(service.rows(f"SELECT COUNT(*) FROM software_{table}")[0][0] for table in ("config", "deployment"))
+
+
+def at_once(number: int, function: Callable[[int], Any]) -> list[Any]:
+    """What the function gives to that many threads that start together."""
+    barrier = threading.Barrier(number)
+    answers: list[Any] = [None] * number
+
+    def run(index: int) -> None:
+        barrier.wait()
+        answers[index] = function(index)
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    return answers
+
+
+# whole lives --------------------------------------------------------------------------------------------------------
+def test_without_a_signal(service: Any) -> None:
+    before = left(service)
+    identity = service.create(template(d=deployment(input_values={"x": 1})))
+    assert service.state(identity) == "CREATE_COMPLETE"
+    (config,) = service.call("metadata_software_deployments", server_id=SERVER % 1)
+    assert {entry["name"]: entry["value"] for entry in config["inputs"]}["x"] == 1
+    assert left(service) == (before[0] + 2, before[1] + 1)
+    signal(service, identity, "d", {"deploy_status_code": 1})    # none is awaited
+    assert poll(lambda: ("SIGNAL_COMPLETE", "Unknown") in events(service, identity, "d"))
+    service.update(identity, template(d=deployment(input_values={"x": 2})))
+    assert service.state(identity) == "UPDATE_COMPLETE"
+    (config,) = service.call("metadata_software_deployments", server_id=SERVER % 1)
+    assert {entry["name"]: entry["value"] for entry in config["inputs"]}["x"] == 2
+    assert left(service) == (before[0] + 2, before[1] + 1)
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE" and left(service) == before
+
+
+@pytest.mark.parametrize("transport", ["HEAT_SIGNAL", "CFN_SIGNAL"])
+def test_by_signal(service: Any, config: Any, transport: str) -> None:
+    config(heat_waitcondition_server_url="http://heat:8000/v1/waitcondition")
+    outputs = {"y": {"value": {"get_attr": ["d", "y", "k"]}}, "c": {"value": {"get_attr": ["d", "deploy_status_code"]}}}
+    identity = service.create(template(outputs, d=deployment(transport)), wait=False)
+    made = deployed(service)
+    assert resource(service, identity, "d")["resource_action"] == "CREATE"
+    began = time.monotonic()
+    signal(service, identity, "d", {"y": {"k": "v"}, "deploy_status_code": 0})
+    assert service.state(identity) == "CREATE_COMPLETE"
+    assert time.monotonic() - began < 0.9, "the resource was not woken"
+    assert service.outputs(identity) == {"y": "v", "c": 0}
+    assert events(service, identity, "d") == [
+        ("CREATE_IN_PROGRESS", "state changed"),
+        ("SIGNAL_IN_PROGRESS", f"Signal: deployment {made['id']} succeeded"),
+        ("CREATE_COMPLETE", "state changed")]
+    service.update(identity, template(outputs, d=deployment(transport, input_values={"x": 1})), wait=False)
+    deployed(service)
+    signal(service, identity, "d", {"deploy_status_code": 3})
+    found = service.settle(identity)
+    assert found["stack_status_reason"] == (
+        "Resource UPDATE failed: Error: resources.d: Deployment to server failed: deploy_status_code : Deployment "
+        "exited with non-zero status code: 3")
+    assert ("SIGNAL_IN_PROGRESS", f"Signal: deployment {made['id']} failed (3)") in events(service, identity, "d")
+    # a failed deployment is replaced
+    service.update(identity, template(outputs, d=deployment(transport, input_values={"x": 2})), wait=False)
+    again = deployed(service)
+    assert again["id"] != made["id"] and again["action"] == "CREATE"
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
+def test_answered_by_the_api_of_deployments(service: Any) -> None:
+    identity = service.create(template(d=deployment("HEAT_SIGNAL")), wait=False)
+    made = deployed(service)
+    service.call("update_software_deployment", deployment_id=made["id"], config_id=None, input_values=None,
+                 output_values={"y": 1}, action=None, status="COMPLETE", status_reason="done", updated_at=None)
+    assert service.state(identity) == "CREATE_COMPLETE"
+    assert service.call("check_software_deployment", deployment_id=made["id"], timeout=5)["output_values"] == {"y": 1}
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
+def test_an_error_output(service: Any) -> None:
+    identity = service.create(template(d=deployment("HEAT_SIGNAL")), wait=False)
+    made = deployed(service)
+    signal(service, identity, "d", {"e": "it broke", "deploy_status_code": 0})
+    assert "Deployment to server failed: e : it broke" in service.settle(identity)["stack_status_reason"]
+    assert ("SIGNAL_IN_PROGRESS", f"Signal: deployment {made['id']} failed") in events(service, identity, "d")
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
+def test_a_config_in_use_stays(service: Any) -> None:
+    identity = service.create(template(d=deployment()))
+    used = service.call("show_software_deployment", deployment_id=resource(service, identity, "d")[
+        "physical_resource_id"])["config_id"]
+    error = service.refused("delete_software_config", config_id=used)
+    assert type(error).__name__ == "InvalidRestrictedAction"
+    assert str(error) == f"Software config with id {used} can not be deleted as it is referenced."
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
+def test_quota(service: Any, config: Any) -> None:
+    config(max_software_deployments_per_tenant=0)
+    identity = service.create(template(d=deployment()))
+    assert "You have reached the maximum software deployments per tenant, 0. Please delete some deployments." in (
+        service.show(identity)["stack_status_reason"])
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
+def test_group(service: Any) -> None:
+    group = {"type": "OS::Heat::SoftwareDeploymentGroup", "properties": {
+        "config": {"get_resource": "config"}, "signal_transport": "HEAT_SIGNAL",
+        "servers": {"one": SERVER % 2, "two": SERVER % 3}}}
+    outputs = {"codes": {"value": {"get_attr": ["g", "deploy_status_codes"]}},
+               "y": {"value": {"get_attr": ["g", "y"]}}}
+    identity = service.create(template(outputs, g=group), wait=False)
+    for number, server in enumerate((SERVER % 2, SERVER % 3)):
+        made = deployed(service, server)
+        service.call("signal_software_deployment", deployment_id=made["id"], details={
+            "deploy_status_code": 0, "y": number}, updated_at=None)
+    assert service.state(identity) == "CREATE_COMPLETE"
+    assert service.outputs(identity) == {"codes": {"one": 0, "two": 0}, "y": {"one": 0, "two": 1}}
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
+# servers ------------------------------------------------------------------------------------------------------------
+DEPLOYED_SERVER = {"type": "OS::Heat::DeployedServer", "properties": {"software_config_transport": "POLL_SERVER_HEAT"}}
+
+
+def test_metadata_of_a_server(service: Any) -> None:
+    identity = service.create(template(
+        s=DEPLOYED_SERVER, **{name: deployment(server={"get_resource": "s"}, name=name) for name in "cba"}))
+    assert service.state(identity) == "CREATE_COMPLETE"
+    shown = resource(service, identity, "s")
+    assert [one["name"] for one in shown["metadata"]["deployments"]] == ["a", "b", "c"]
+    assert shown["metadata"]["os-collect-config"]["collectors"] == ["heat", "local"]
+    service.update(identity, template(s=DEPLOYED_SERVER, a=deployment(server={"get_resource": "s"}, name="a")))
+    assert service.state(identity) == "UPDATE_COMPLETE"
+    assert [one["name"] for one in resource(service, identity, "s")["metadata"]["deployments"]] == ["a"]
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
+def test_the_user_of_a_server_reaches_that_only(service: Any) -> None:
+    identity = service.create(template(s=DEPLOYED_SERVER, other=DEPLOYED_SERVER))
+    section = resource(service, identity, "s")["metadata"]["os-collect-config"]["heat"]
+    user = service.context(section["project_id"], user_id=section["user_id"], roles=["heat_stack_user"])
+    seen = service.call("describe_stack_resource", user, stack_identity=identity, resource_name="s")
+    assert seen["metadata"]["deployments"] == []
+    for name in ("other", "config"):
+        error = service.refused("describe_stack_resource", user, stack_identity=identity, resource_name=name)
+        assert type(error).__name__ == "Forbidden"
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
+def test_deployments_at_once_all_reach_the_server(service: Any) -> None:
+    identity = service.create(template(s=DEPLOYED_SERVER))
+    server = resource(service, identity, "s")["physical_resource_id"]
+    config_id = resource(service, identity, "config")["physical_resource_id"]
+
+    def deploy(_index: int) -> str:
+        return str(service.call("create_software_deployment", server_id=server, config_id=config_id, input_values={},
+                                action="CREATE", status="COMPLETE", status_reason="", stack_user_project_id=None)["id"])
+
+    made = at_once(8, deploy)
+    assert len(resource(service, identity, "s")["metadata"]["deployments"]) == 8
+    at_once(8, lambda index: service.call("delete_software_deployment", deployment_id=made[index]))
+    assert resource(service, identity, "s")["metadata"]["deployments"] == []
+
+
+# signals at once ----------------------------------------------------------------------------------------------------
+def test_signals_at_once_all_count(service: Any) -> None:
+    number = 16
+    identity = service.create(hot({
+        "h": {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transport": "HEAT_SIGNAL"}},
+        "w": {"type": "OS::Heat::WaitCondition", "properties": {
+            "handle": {"get_resource": "h"}, "timeout": 60, "count": number}}}), wait=False)
+    assert poll(lambda: service.call("describe_stack_resource", stack_identity=identity, resource_name="w")[
+        "resource_status"] == "IN_PROGRESS")
+    at_once(number, lambda index: signal(service, identity, "h", {"data": index}, sync_call=True))
+    assert service.state(identity) == "CREATE_COMPLETE"
+    signals = resource(service, identity, "h")["metadata"]
+    assert sorted(entry["data"] for entry in signals.values()) == list(range(number))
+    assert len([1 for state, _reason in events(service, identity, "h") if state == "SIGNAL_COMPLETE"]) == number
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
+def test_of_signals_at_once_a_deployment_takes_one(service: Any) -> None:
+    identity = service.create(template(d=deployment("HEAT_SIGNAL")), wait=False)
+    made = deployed(service)
+    answers = at_once(8, lambda index: service.call(
+        "signal_software_deployment", deployment_id=made["id"], details={"y": index}, updated_at=None))
+    taken = [index for index, answer in enumerate(answers) if answer]
+    assert len(taken) == 1 and service.state(identity) == "CREATE_COMPLETE"
+    shown = service.call("show_software_deployment", deployment_id=made["id"])
+    assert shown["output_values"]["y"] == taken[0]
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
