@@ -6,7 +6,6 @@ Everything is read when it is first asked for, because most requests need little
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -14,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from oslo_config import cfg
 from webob import exc
 
-from openkeel_heat.common import exceptions
+from openkeel_heat.common import exceptions, strict_json
 from openkeel_heat.common.i18n import _
 
 #: Where webob keeps attributes set on a request; filters of other projects put and look for the context there.
@@ -148,10 +147,7 @@ class Request:
         if raw is None:
             return None
         try:
-            body: dict[str, Any] = json.loads(raw.decode("utf-8"))
-            if b"\\ud" in raw or b"\\uD" in raw:
-                # Half of a surrogate pair is no text: neither the bus nor a database would take it.
-                json.dumps(body, ensure_ascii=False).encode("utf-8")
+            body: dict[str, Any] = strict_json.loads(raw.decode("utf-8"))
         except ValueError as error:
             raise exc.HTTPBadRequest(str(error)) from error
         except RecursionError as error:

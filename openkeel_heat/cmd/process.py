@@ -11,6 +11,7 @@ from oslo_config import cfg
 
 from openkeel_heat.common import config, profiler
 from openkeel_heat.rpc import messaging
+from openkeel_heat.template import limits
 
 # What each worker needs in any case. Importing it before the fork lets the workers share the memory.
 ENGINE_MODULES = (
@@ -23,6 +24,7 @@ ENGINE_MODULES = (
 def setup(argv: Sequence[str], prog: str) -> cfg.ConfigOpts:
     """Read the configuration as program ``prog``, set logging and messaging up."""
     conf = config.setup(list(argv), prog)
+    limits.configure(limits.from_options(conf))
     messaging.setup(conf)
     profiler.setup(prog, conf.host)
     return conf
@@ -40,7 +42,6 @@ def make_engine(conf: cfg.ConfigOpts) -> Any:
     """An engine of this process, not started."""
     from openkeel_heat.db import session
     from openkeel_heat.engine.server import Engine
-    from openkeel_heat.template import limits
 
     limits.configure(limits.from_options(conf))
     session.configure(conf)

@@ -17,7 +17,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.common import exceptions, version
 from openkeel_heat.common.i18n import _
-from openkeel_heat.common.options import api, cache, clients, engine, fetch, keystone, service
+from openkeel_heat.common.options import api, cache, clients, engine, fetch, keystone, language, service
 
 LOG = logging.getLogger(__name__)
 
@@ -59,6 +59,7 @@ def list_opts() -> OptGroups:
 def list_own_opts() -> OptGroups:
     yield from api.DAEMON_GROUPS
     yield from fetch.GROUPS
+    yield from language.GROUPS
 
 
 def list_crypt_opts() -> OptGroups:

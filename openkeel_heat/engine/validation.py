@@ -9,6 +9,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
+from openkeel_heat.template import limits
 from openkeel_heat.template.parameter_groups import ParameterGroups
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ LOG = logging.getLogger(__name__)
 
 def validate(stack: Stack, ignorable_errors: Collection[str] | None = None, templates_only: bool = False) -> None:
     """Raise what is wrong. ``templates_only``: resources as templates, with values that may be missing."""
+    with limits.request():
+        _validate(stack, ignorable_errors, templates_only)
+
+
+def _validate(stack: Stack, ignorable_errors: Collection[str] | None, templates_only: bool) -> None:
     template = stack.t
     template.validate()
     stack.parameters.validate(context=stack.context, validate_value=stack.strict_validate)

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from openkeel_heat.template import limits
+from openkeel_heat.template.limits import account
 from openkeel_heat.template.node_types import (
     ABSENT,
     REFERS,
+    SCALARS,
     UNSETTLED,
     Bound,
     FunctionNode,
@@ -30,10 +33,33 @@ def resolve(snippet: Any, scope: Any = None, nullable: bool = False) -> Any:
     An item that is to be left out is None, unless ``nullable`` lets it
     through as Ellipsis.
     """
-    value = snippet.resolve(scope) if isinstance(snippet, Node) else copy_plain(snippet)
+    if not account.resolving:
+        value = _resolve_whole(snippet, scope)
+    elif isinstance(snippet, Node):
+        value = snippet.resolve(scope)
+        if not isinstance(snippet, FunctionNode):
+            limits.check_value(value)
+    else:
+        value = copy_plain(snippet)
     if value is ABSENT and not nullable:
         return None
     return value
+
+
+def _resolve_whole(snippet: Any, scope: Any) -> Any:
+    """A value that is not part of another one: the bounds hold for all that is made for it."""
+    if type(snippet) in SCALARS:
+        return snippet
+    account.resolving, account.size = True, 0
+    try:
+        value = snippet.resolve(scope) if isinstance(snippet, Node) else copy_plain(snippet)
+        if isinstance(snippet, (Node, Bound)):
+            limits.check_value(value)
+        return value
+    except RecursionError:
+        raise limits.too_deep() from None
+    finally:
+        account.resolving = False
 
 
 def prepare(snippet: Any, scope: Any) -> None:
@@ -156,7 +182,7 @@ class BoundFunction(_Comparable):
         return self.scope
 
     def result(self) -> Any:
-        return self.node.resolve(self.scope)
+        return resolve(self.node, self.scope, nullable=True)
 
     def validate(self) -> None:
         if isinstance(self.node, FunctionNode):
@@ -192,7 +218,7 @@ class BoundMap(_Comparable, Mapping):  # type: ignore[type-arg]
         return len(self.node.children)
 
     def resolve(self) -> Any:
-        return self.node.resolve(self.scope)
+        return resolve(self.node, self.scope)
 
     def __repr__(self) -> str:
         return repr(self.node.children)
@@ -210,7 +236,7 @@ class BoundList(_Comparable, Sequence):  # type: ignore[type-arg]
         return len(self.node.children)
 
     def resolve(self) -> Any:
-        return self.node.resolve(self.scope)
+        return resolve(self.node, self.scope)
 
     def __repr__(self) -> str:
         return repr(self.node.children)

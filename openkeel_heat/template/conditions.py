@@ -8,7 +8,7 @@ from typing import Any
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
-from openkeel_heat.template import nodes
+from openkeel_heat.template import limits, nodes
 
 
 class Conditions:
@@ -49,6 +49,8 @@ class Conditions:
             raise exception.StackValidationFailed(
                 error='Condition validation error',
                 message=_('Circular definition for condition "%s"') % condition)
+        if len(self._in_progress) >= limits.current().max_nesting:
+            raise exception.RequestLimitExceeded(message=_('Too many conditions hang on each other.'))
         self._in_progress.add(condition)
         try:
             value = nodes.resolve(self._conditions[condition], self._scope)

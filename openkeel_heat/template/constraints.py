@@ -16,8 +16,9 @@ from typing import Any
 from oslo_log import log as logging
 from oslo_utils import strutils
 
-from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common import exceptions as exception, strict_json
 from openkeel_heat.common.i18n import _
+from openkeel_heat.template import patterns
 
 LOG = logging.getLogger(__name__)
 
@@ -105,12 +106,16 @@ class Schema(Mapping[str, Any]):
     @staticmethod
     def str_to_num(value: Any) -> Any:
         """A number from its text; numbers stay."""
-        if isinstance(value, numbers.Number):
-            return value
-        try:
-            return int(value)
-        except ValueError:
-            return float(value)
+        number = value
+        if not isinstance(value, numbers.Number):
+            try:
+                number = int(value)
+            except ValueError:
+                number = float(value)
+        if not strict_json.is_finite(number):
+            shown = value if isinstance(value, float) or isinstance(value, str) and len(value) < 50 else '...'
+            raise ValueError(_('"%s" is not a number that JSON can hold') % shown)
+        return number
 
     def to_schema_type(self, value: Any) -> Any:
         """The value in the data type of the schema."""
@@ -390,7 +395,11 @@ class AllowedPattern(Constraint):
         if not isinstance(pattern, str):
             raise exception.InvalidSchemaError(message=_('AllowedPattern must be a string'))
         self.pattern = pattern
-        self.match = re.compile(pattern).match
+        try:
+            self.match = patterns.compiled(pattern).match
+        except patterns.BadPattern as exc:
+            raise exception.InvalidSchemaError(message=_('AllowedPattern "%(pattern)s" is not valid: %(error)s')
+                                               % {'pattern': pattern[:200], 'error': exc}) from None
 
     def _str(self) -> str:
         return _('Value must match pattern: %s') % self.pattern
@@ -399,8 +408,9 @@ class AllowedPattern(Constraint):
         return _('"%(value)s" does not match pattern "%(pattern)s"') % {'value': value, 'pattern': self.pattern}
 
     def _is_valid(self, value: Any, schema: Any, context: Any) -> bool:
-        match = self.match(value)
-        return match is not None and match.end() == len(value)
+        if not isinstance(value, str):
+            return bool(self.match(value))  # raises TypeError
+        return patterns.matches_whole(self.pattern, value)
 
     def _constraint(self) -> str:
         return self.pattern

@@ -9,7 +9,6 @@ does the same inside of maps.
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -72,11 +71,11 @@ def parse_param(value: Any, schema: Any) -> Any:
     try:
         if schema.type == schema.MAP:
             if isinstance(value, str) and value:
-                return json.loads(value)
+                return text.load_json(value)
             return value
         if schema.type == schema.NUMBER:
             return schema.str_to_num(value)
-    except (ValueError, TypeError) as exc:
+    except (ValueError, TypeError, exception.RequestLimitExceeded) as exc:
         raise ValueError(_('Invalid parameter in environment %s.') % str(exc)) from None
     return value
 

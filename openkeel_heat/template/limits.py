@@ -4,12 +4,22 @@
 The language reads no configuration.  A process that serves users calls
 :func:`configure` once when it starts, with the values of its options; all
 other callers get the defaults, which are those of the options.
+
+Functions say with :func:`charge` how much they are about to make.  The sum is
+bounded for one value (whatever is resolved as a whole: a property, an output)
+and for all that is done within :func:`request`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import threading
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common.i18n import _
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,13 +32,22 @@ class Limits:
     max_nesting: int = 100
     #: characters of a text after all YAML aliases are expanded
     max_expanded_size: int = 8 * 524288
-    #: characters (roughly) of one value made by str_replace, repeat and the like
-    max_result_size: int = 16 * 1024 * 1024
+    #: characters (roughly, as JSON) that functions make for one value, and for all values of a request
+    max_value_size: int = 8 * 1024 * 1024
+    max_total_size: int = 256 * 1024 * 1024
+    #: items of a list or map that a function makes
+    max_collection_items: int = 100_000
     #: options of the group ``yaql``
     yaql_limit_iterators: int = 200
     yaql_memory_quota: int = 10000
-    #: seconds of CPU that one yaql expression may use
+    #: seconds of CPU that one yaql expression may use, and all those of a request
     yaql_seconds: float = 2.0
+    yaql_total_seconds: float = 10.0
+    #: megabytes of a process that evaluates expressions, and how many of them there may be
+    yaql_memory: int = 512
+    yaql_processes: int = 4
+    #: whether a map may not have a key twice
+    refuse_duplicate_keys: bool = False
 
 
 _current = Limits()
@@ -42,10 +61,132 @@ def configure(limits: Limits) -> None:
 
 def from_options(conf: Any) -> Limits:
     """The bounds that the options of a process say."""
-    return Limits(max_template_size=conf.max_template_size, max_expanded_size=8 * conf.max_template_size,
-                  yaql_limit_iterators=conf.yaql.limit_iterators, yaql_memory_quota=conf.yaql.memory_quota)
+    own = conf.template_limits
+    return Limits(max_template_size=conf.max_template_size,
+                  max_nesting=own.max_nesting,
+                  max_expanded_size=own.max_expansion * conf.max_template_size,
+                  max_value_size=own.max_value_size,
+                  max_total_size=own.max_total_size,
+                  max_collection_items=own.max_collection_items,
+                  yaql_limit_iterators=conf.yaql.limit_iterators,
+                  yaql_memory_quota=conf.yaql.memory_quota,
+                  yaql_seconds=own.yaql_seconds,
+                  yaql_total_seconds=own.yaql_total_seconds,
+                  yaql_memory=own.yaql_memory,
+                  yaql_processes=own.yaql_processes,
+                  refuse_duplicate_keys=own.refuse_duplicate_keys)
 
 
 def current() -> Limits:
     """The bounds of this process."""
     return _current
+
+
+# what has been spent --------------------------------------------------------------------------------------------------
+
+@dataclasses.dataclass
+class Spent:
+    """What all values of a request have cost."""
+
+    size: int = 0
+    seconds: float = 0.0
+
+
+class _Account(threading.local):
+    """The costs in this thread."""
+
+    #: whether a value is being resolved, and what has been made for it
+    resolving = False
+    size = 0
+    request: Spent | None = None
+
+
+account = _Account()
+
+
+@contextlib.contextmanager
+def request() -> Iterator[Spent]:
+    """Everything within is one request, unless it is part of one already."""
+    outer = account.request
+    account.request = outer or Spent()
+    try:
+        yield account.request
+    finally:
+        account.request = outer
+
+
+def charge(what: str, size: int) -> None:
+    """Note that a function is about to make so many characters; RequestLimitExceeded when it is too much."""
+    limits = _current
+    account.size = (account.size if account.resolving else 0) + size
+    if account.size > limits.max_value_size:
+        raise exception.RequestLimitExceeded(
+            message=_('The result of "%(fn_name)s" exceeds the maximum size (%(limit)s).')
+            % {'fn_name': what, 'limit': limits.max_value_size})
+    spent = account.request
+    if spent is not None:
+        spent.size += size
+        if spent.size > limits.max_total_size:
+            raise exception.RequestLimitExceeded(
+                message=_('The functions of the template make more than %s characters.') % limits.max_total_size)
+
+
+def charge_seconds(seconds: float) -> None:
+    """Note that an expression has taken so much CPU."""
+    if account.request is not None:
+        account.request.seconds += seconds
+
+
+def seconds_left() -> float:
+    """How much CPU the next expression may take."""
+    limits, spent = _current, account.request
+    if spent is None:
+        return limits.yaql_seconds
+    left = limits.yaql_total_seconds - spent.seconds
+    if left <= 0:
+        raise exception.RequestLimitExceeded(
+            message=_('The expressions of the template take more than %s seconds.') % limits.yaql_total_seconds)
+    return min(limits.yaql_seconds, left)
+
+
+def check_items(what: str, count: int) -> None:
+    """Refuse to make a list or map of so many items."""
+    limit = _current.max_collection_items
+    if count > limit:
+        raise exception.RequestLimitExceeded(
+            message=_('The result of "%(fn_name)s" has more than %(limit)s items.')
+            % {'fn_name': what, 'limit': limit})
+
+
+def check_value(value: Any) -> None:
+    """Refuse data whose JSON is too long, though parts that come again and again make it small in memory."""
+    limit = _current.max_value_size
+    size = 0
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        kind = type(item)
+        if kind is dict or isinstance(item, Mapping):
+            for key, inner in item.items():
+                size += 6 + (len(key) if type(key) is str else 8)
+                if type(inner) is str:
+                    size += len(inner)
+                else:
+                    waiting.append(inner)
+        elif kind is list or kind is tuple:
+            size += 2 * len(item)
+            for inner in item:
+                if type(inner) is str:
+                    size += 2 + len(inner)
+                else:
+                    waiting.append(inner)
+        else:
+            size += len(item) if kind is str else 4
+        if size > limit:
+            raise exception.RequestLimitExceeded(
+                message=_('A value of the template has more than %s characters.') % limit)
+
+
+def too_deep() -> Exception:
+    """What is raised where recursion came to its end."""
+    return exception.RequestLimitExceeded(message=_('Template is nested too deeply.'))

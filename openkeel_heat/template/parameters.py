@@ -15,7 +15,7 @@ from oslo_utils import strutils
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
-from openkeel_heat.template import constraints as constr
+from openkeel_heat.template import constraints as constr, text as texts
 
 PARAMETER_KEYS = (
     TYPE, DEFAULT, NO_ECHO, ALLOWED_VALUES, ALLOWED_PATTERN, MAX_LENGTH, MIN_LENGTH, MAX_VALUE, MIN_VALUE,
@@ -242,6 +242,13 @@ class NumberParam(Parameter):
     def value(self) -> Any:
         return Schema.str_to_num(self._raw_value())
 
+    def __str__(self) -> str:
+        try:
+            return super().__str__()
+        except ValueError:
+            # a stack may have what is refused now
+            return str(self._raw_value())
+
 
 class BooleanParam(Parameter):
     """A parameter of type boolean."""
@@ -352,11 +359,11 @@ class JsonParam(ParsedParameter):
     def parse(self, value: Any) -> Any:
         try:
             text = value if isinstance(value, str) else json.dumps(value)
-            if text:
-                return json.loads(text)
+            return texts.load_json(text) if text else value
+        except (exception.RequestLimitExceeded, RecursionError):
+            raise ValueError(_('Value must be valid JSON: %s') % _('it is nested too deeply')) from None
         except (ValueError, TypeError) as exc:
             raise ValueError(_('Value must be valid JSON: %s') % exc) from None
-        return value
 
     @classmethod
     def _value_as_text(cls, value: Any) -> str:

@@ -13,7 +13,6 @@ The same structure holds hooks and restricted actions of single resources.
 from __future__ import annotations
 
 import fnmatch
-import re
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -22,6 +21,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
+from openkeel_heat.template import patterns
 
 LOG = logging.getLogger(__name__)
 
@@ -453,16 +453,16 @@ class ResourceRegistry:
         if support_status is not None and support_status not in SUPPORT_STATUSES:
             raise exception.Invalid(reason=_('Invalid support status and should be one of %s')
                                     % str(SUPPORT_STATUSES))
-        fits: Any = None
+        candidates = [(name, info) for name, info in list(self._registry.items())
+                      if isinstance(info, (ClassResourceInfo, TemplateResourceInfo))]
         if type_name is not None:
             try:
-                fits = re.compile(type_name).match
-            except Exception:
+                ends = patterns.match_ends(type_name, [name for name, _info in candidates])
+            except patterns.BadPattern:
                 return []
+            candidates = [one for one, end in zip(candidates, ends, strict=True) if end is not None]
         out: list[Any] = []
-        for name, info in list(self._registry.items()):
-            if not isinstance(info, (ClassResourceInfo, TemplateResourceInfo)) or (fits and not fits(name)):
-                continue
+        for name, info in candidates:
             cls = info.get_class_to_instantiate()
             status = cls.support_status
             if (status.status == 'HIDDEN' or (version is not None and status.version != version)

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError
 
-from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common import exceptions as exception, strict_json
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import limits as bounds, yaml_reader
 
@@ -29,6 +29,8 @@ ENVIRONMENT_SECTIONS = (
     'parameter_merge_strategies',
 )
 
+#: errors beyond so many characters are told in the words of the parser in C: the other one is fifty times slower
+_SLOWLY_READ = 50_000
 _NO_BRACKETS = bytes(set(range(256)) - set(b'{}[]"'))
 
 
@@ -45,12 +47,21 @@ def _yaml_error(text: str, error: yaml.YAMLError) -> str:
         error.context_mark = _mark_with_snippet(text, error.context_mark)
         error.problem_mark = _mark_with_snippet(text, error.problem_mark)
         return str(error)
-    try:
-        yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as exc:
-        return str(exc)
-    except RecursionError:
-        pass
+    mark = getattr(error, 'problem_mark', None) or getattr(error, 'context_mark', None)
+    if mark is None or mark.index < _SLOWLY_READ:
+        start = text[:_SLOWLY_READ + 10_000]
+        try:
+            yaml.compose(start, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as exc:
+            if start == text or exc.problem_mark is None or exc.problem_mark.index < _SLOWLY_READ:
+                return str(exc)
+        except yaml.YAMLError as exc:
+            return str(exc)
+        except RecursionError:
+            pass
+    if isinstance(error, yaml.MarkedYAMLError):
+        error.problem_mark = _mark_with_snippet(text, mark)
+        error.context_mark = None
     return str(error)
 
 
@@ -66,7 +77,7 @@ def check_nesting(value: dict[Any, Any] | list[Any], limit: int | None = None) -
         if not below:
             return
         level = below
-    raise exception.RequestLimitExceeded(message=_('Template is nested too deeply.'))
+    raise bounds.too_deep()
 
 
 def _may_be_deep(text: str, limit: int) -> bool:
@@ -88,6 +99,22 @@ def _may_be_deep(text: str, limit: int) -> bool:
     return bool(raw)
 
 
+def load_json(text: str, limit: int | None = None) -> Any:
+    """The value of a JSON text that is not nested too deeply.
+
+    ValueError is raised for what is no JSON, :class:`~.strict_json.NotPortable` for what only Python would take.
+    """
+    try:
+        data = strict_json.loads(text)
+    except RecursionError:
+        raise bounds.too_deep() from None
+    if isinstance(data, (dict, list)):
+        allowed = bounds.current().max_nesting if limit is None else limit
+        if _may_be_deep(text, allowed):
+            check_nesting(data, allowed)
+    return data
+
+
 def check_size(text: str, limit: int | None = None) -> None:
     """Refuse a text that is longer than the limit."""
     allowed = bounds.current().max_template_size if limit is None else limit
@@ -97,8 +124,19 @@ def check_size(text: str, limit: int | None = None) -> None:
             % {'actual_len': len(text), 'limit': allowed})
 
 
-def _too_deep() -> Exception:
-    return exception.RequestLimitExceeded(message=_('Template is nested too deeply.'))
+def _parse_error(url: str | None, error: Any) -> str:
+    return _('Error parsing template %(tmpl)s %(yea)s') % {'tmpl': url or '[root stack]', 'yea': error}
+
+
+def _refuse_duplicates(text: str, url: str | None) -> None:
+    def unique(pairs: list[tuple[str, Any]]) -> None:
+        seen = set()
+        for key, _value in pairs:
+            if key in seen:
+                raise ValueError(_parse_error(url, _('found duplicate key "%s"') % key))
+            seen.add(key)
+
+    json.loads(text, object_pairs_hook=unique)
 
 
 def simple_parse(text: str | bytes, url: str | None = None, limits: bounds.Limits | None = None) -> dict[Any, Any]:
@@ -108,22 +146,21 @@ def simple_parse(text: str | bytes, url: str | None = None, limits: bounds.Limit
         text = text.decode('utf-8')
     data: Any
     try:
-        data = json.loads(text)
-    except RecursionError:
-        raise _too_deep() from None
+        data = load_json(text, limits.max_nesting)
+    except strict_json.NotPortable as exc:
+        raise ValueError(_parse_error(url, exc)) from None
     except ValueError:
         try:
             data = yaml_reader.load(text, limits)
         except RecursionError:
-            raise _too_deep() from None
+            raise bounds.too_deep() from None
         except yaml.YAMLError as exc:
-            raise ValueError(_('Error parsing template %(tmpl)s %(yea)s')
-                             % {'tmpl': url or '[root stack]', 'yea': _yaml_error(text, exc)}) from None
+            raise ValueError(_parse_error(url, _yaml_error(text, exc))) from None
         if data is None:
             data = {}
     else:
-        if isinstance(data, (dict, list)) and _may_be_deep(text, limits.max_nesting):
-            check_nesting(data, limits.max_nesting)
+        if limits.refuse_duplicate_keys and isinstance(data, dict):
+            _refuse_duplicates(text, url)
     if not isinstance(data, dict):
         raise ValueError(_('The template is not a JSON object or YAML mapping.'))
     return data
@@ -147,7 +184,7 @@ def parse_environment(text: str | None, limits: bounds.Limits | None = None) -> 
     try:
         env = yaml_reader.load(text, limits)
     except RecursionError:
-        raise _too_deep() from None
+        raise bounds.too_deep() from None
     except yaml.YAMLError as exc:
         raise ValueError(_yaml_error(text, exc)) from None
     if env is None:

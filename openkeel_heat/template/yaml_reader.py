@@ -31,9 +31,12 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common import exceptions as exception, strict_json
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import limits as bounds
+
+#: characters; numbers of base 60 take time that grows with the square of it
+_LONGEST_NUMBER = 4300
 
 _Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _TAG = 'tag:yaml.org,2002:'
@@ -71,11 +74,25 @@ class _Scalars:
         node = yaml.ScalarNode(tag, text, event.start_mark, event.end_mark)
         if kind == 'bool':
             return self._constructor.construct_yaml_bool(node)
-        if kind == 'int':
-            return self._constructor.construct_yaml_int(node)
-        if kind == 'float':
-            return self._constructor.construct_yaml_float(node)
+        if kind == 'int' or kind == 'float':
+            return self._number(kind, node)
         raise unknown_tag(tag, event.start_mark)
+
+    def _number(self, kind: str, node: Any) -> Any:
+        if len(node.value) > _LONGEST_NUMBER:
+            raise bad_number(node.start_mark)
+        construct = self._constructor.construct_yaml_int if kind == 'int' else self._constructor.construct_yaml_float
+        try:
+            number = construct(node)
+        except OverflowError:
+            raise bad_number(node.start_mark) from None
+        if not strict_json.is_finite(number):
+            raise bad_number(node.start_mark)
+        return number
+
+
+def bad_number(mark: Any) -> ConstructorError:
+    return ConstructorError(None, None, 'found a number that JSON cannot hold', mark)
 
 
 def unknown_tag(tag: str, mark: Any) -> ConstructorError:
@@ -133,6 +150,7 @@ class _Reader:
         scalars = self._scalars
         plain = scalars.plain
         max_size, max_depth = self._limits.max_expanded_size, self._limits.max_nesting
+        unique = self._limits.refuse_duplicate_keys
         anchors = self._anchors
         size = 0
         stack: list[_Frame] = []
@@ -159,7 +177,7 @@ class _Reader:
                 if event.tag is not None and event.tag not in ('!', _TAG + ('map' if is_map else 'seq')):
                     raise unknown_tag(event.tag, event.start_mark)
                 if len(stack) >= max_depth:
-                    raise exception.RequestLimitExceeded(message=_('Template is nested too deeply.'))
+                    raise bounds.too_deep()
                 if event.anchor is not None:
                     self._anchor(event, _OPEN, 0)
                 frame = _Frame({} if is_map else [], is_map, event.anchor, size, event.start_mark)
@@ -203,6 +221,9 @@ class _Reader:
                     frame.merges.extend(_merge_sources(value, frame.mark, event.start_mark))
                 else:
                     try:
+                        if unique and frame.key in frame.data:
+                            raise ConstructorError('while constructing a mapping', frame.mark, 'found duplicate key',
+                                                   frame.key_mark)
                         frame.data[frame.key] = value
                     except TypeError:
                         raise ConstructorError('while constructing a mapping', frame.mark, 'found unhashable key',

@@ -7,7 +7,6 @@ Texts are parsed here, so that a user hears of a slip before an engine is asked;
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,7 +49,7 @@ def _valid_format(kind: str) -> Iterator[None]:
 
 
 def _limits() -> limits.Limits:
-    return dataclasses.replace(limits.current(), max_template_size=cfg.CONF.max_template_size)
+    return limits.from_options(cfg.CONF)
 
 
 class InstantiationData:

@@ -10,8 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from openkeel_heat.common.i18n import _
-from openkeel_heat.template.functions.strings import check_result_size
+from openkeel_heat.template import limits, text
 from openkeel_heat.template.nodes import FunctionNode, is_function, is_sequence, resolve
+
+#: what an item costs beside its characters
+_ITEM = 8
+#: characters that one replacement may make before they are counted
+_LARGE = 1 << 16
 
 _MEMBER = re.compile(r'\.member\.([0-9]+)\.(.*)')
 
@@ -32,7 +37,9 @@ class MapMerge(FunctionNode):
             if not isinstance(item, Mapping):
                 raise TypeError(_('Incorrect arguments: Items to merge must be maps. {} is type {} '
                                   'instead of a dict').format(repr(item)[:200], type(item)))
+            limits.charge(self.fn_name, _ITEM * len(item))
             merged.update(item)
+            limits.check_items(self.fn_name, len(merged))
         return merged
 
 
@@ -103,10 +110,21 @@ class ListConcat(FunctionNode):
                 raise TypeError(_('Incorrect arguments: Items to concat must be lists. %(args)s contains an item '
                                   'that is not a list: %(item)s')
                                 % {'item': json.dumps(item), 'args': json.dumps(args)})
+            limits.charge(self.fn_name, _ITEM * len(item))
             joined.extend(item)
+            limits.check_items(self.fn_name, len(joined))
         if not self.unique:
             return joined
-        return _without_repeats(joined)
+        return self._without_repeats(joined)
+
+    def _without_repeats(self, items: Iterable[Any]) -> list[Any]:
+        seen = _Seen(self.fn_name)
+        out = []
+        for item in items:
+            if item not in seen:
+                seen.add(item)
+                out.append(item)
+        return out
 
 
 class ListConcatUnique(ListConcat):
@@ -115,21 +133,28 @@ class ListConcatUnique(ListConcat):
     unique = True
 
 
-def _without_repeats(items: Iterable[Any]) -> list[Any]:
-    seen: set[Any] = set()
-    unhashable: list[Any] = []
-    out = []
-    for item in items:
+class _Seen:
+    """A set that also takes maps and lists; those it compares one by one, which is charged."""
+
+    def __init__(self, fn_name: str, items: Iterable[Any] = ()) -> None:
+        self._fn_name = fn_name
+        self._hashable: set[Any] = set()
+        self._others: list[Any] = []
+        for item in items:
+            self.add(item)
+
+    def add(self, item: Any) -> None:
         try:
-            if item in seen:
-                continue
-            seen.add(item)
+            self._hashable.add(item)
         except TypeError:
-            if item in unhashable:
-                continue
-            unhashable.append(item)
-        out.append(item)
-    return out
+            self._others.append(item)
+
+    def __contains__(self, item: object) -> bool:
+        try:
+            return item in self._hashable
+        except TypeError:
+            limits.charge(self._fn_name, _ITEM * len(self._others))
+            return item in self._others
 
 
 class Filter(FunctionNode):
@@ -154,7 +179,8 @@ class Filter(FunctionNode):
             return sequence
         if not isinstance(values, list):
             raise TypeError(_('"%(fn)s" filters a list of values') % {'fn': self.fn_name})
-        return [item for item in sequence if item not in values]
+        unwanted = _Seen(self.fn_name, values)
+        return [item for item in sequence if item not in unwanted]
 
 
 class Repeat(FunctionNode):
@@ -203,33 +229,34 @@ class Repeat(FunctionNode):
 
     def _rounds(self, keys: tuple[Any, ...], values: list[Any], template: Any) -> Iterator[Any]:
         rounds: Iterable[Any] = itertools.product(*values) if self._permute else zip(*values, strict=False)
-        size = 0
-        for round_values in rounds:
-            out, grown = _substitute(keys, round_values, template)
-            size += grown
-            check_result_size(self.fn_name, size)
+        for count, round_values in enumerate(rounds, 1):
+            limits.check_items(self.fn_name, count)
+            out, size = _substitute(keys, round_values, template, self.fn_name)
+            limits.charge(self.fn_name, size)
             yield out
 
 
-def _substitute(keys: tuple[Any, ...], values: tuple[Any, ...], template: Any) -> tuple[Any, int]:
+def _substitute(keys: tuple[Any, ...], values: tuple[Any, ...], template: Any, fn_name: str) -> tuple[Any, int]:
     """A copy of the template with the placeholders replaced, and its rough size."""
     if isinstance(template, str):
         for key, value in zip(keys, values, strict=True):
+            if isinstance(value, str) and (len(template) + 1) * len(value) > _LARGE:
+                limits.charge(fn_name, template.count(key) * len(value))
             template = template.replace(key, value)
-        return template, len(template) + 1
-    size = 1
+        return template, len(template) + _ITEM
+    size = _ITEM
     if isinstance(template, Sequence):
         out_list = []
         for item in template:
-            new, grown = _substitute(keys, values, item)
+            new, grown = _substitute(keys, values, item, fn_name)
             out_list.append(new)
             size += grown
         return out_list, size
     if isinstance(template, Mapping):
         out_map = {}
         for key, value in template.items():
-            new_key, key_size = _substitute(keys, values, key)
-            new, grown = _substitute(keys, values, value)
+            new_key, key_size = _substitute(keys, values, key, fn_name)
+            new, grown = _substitute(keys, values, value, fn_name)
             out_map[new_key] = new
             size += key_size + grown
         return out_map, size
@@ -277,7 +304,7 @@ class Select(FunctionNode):
             return ''
         if isinstance(source, str):
             try:
-                source = json.loads(source)
+                source = text.load_json(source)
             except ValueError as exc:
                 raise ValueError(_('"%(fn_name)s": %(err)s') % {'fn_name': self.fn_name, 'err': exc}) from None
         if isinstance(source, Mapping):

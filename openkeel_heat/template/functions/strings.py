@@ -9,24 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib import parse as urlparse
 
-from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import limits
 from openkeel_heat.template.nodes import FunctionNode, is_function, is_list, is_sequence, resolve, shown_as
 
+#: a pass of str_replace over so many characters costs as much as making one
+_SEARCHED_PER_MADE = 64
+
 
 def to_json(value: Any) -> str:
     """JSON as the language writes it into strings."""
+    limits.check_value(value)
     return json.dumps(value, sort_keys=True)
-
-
-def check_result_size(fn_name: str, size: int) -> None:
-    """Refuse to build a string or list beyond the bound."""
-    limit = limits.current().max_result_size
-    if size > limit:
-        raise exception.RequestLimitExceeded(
-            message=_('The result of "%(fn_name)s" exceeds the maximum size (%(limit)s).')
-            % {'fn_name': fn_name, 'limit': limit})
 
 
 class Replace(FunctionNode):
@@ -78,11 +72,12 @@ class Replace(FunctionNode):
         # A list of pieces: even ones are text still to be searched, odd ones
         # are values that have been put in.
         pieces = [template]
-        size = len(template)
+        limits.charge(self.fn_name, len(template))
         for key in keys:
             if not isinstance(key, str):
                 raise TypeError(_('"%s" param placeholders must be strings') % self.fn_name)
             value = self._text(mapping[key], key)
+            limits.charge(self.fn_name, len(pieces) + len(template) // _SEARCHED_PER_MADE)
             done: list[str] = []
             for index, piece in enumerate(pieces):
                 if index % 2 or not piece:
@@ -94,8 +89,7 @@ class Replace(FunctionNode):
                 done.append(first)
                 if rest:
                     missing.discard(key)
-                    size += (len(value) - len(key)) * len(rest)
-                    check_result_size(self.fn_name, size)
+                    limits.charge(self.fn_name, len(value) * len(rest))
                 for part in rest:
                     done.append(value)
                     done.append(part)
@@ -234,8 +228,10 @@ class JoinMultiple(FunctionNode):
 def _join(fn_name: str, delim: Any, items: Iterable[str]) -> str:
     if not isinstance(delim, str):
         raise TypeError(_('"%s" delimiter must be a string') % fn_name)
-    parts = list(items)
-    check_result_size(fn_name, sum(map(len, parts)) + len(delim) * len(parts))
+    parts = []
+    for item in items:
+        limits.charge(fn_name, len(item) + len(delim))
+        parts.append(item)
     return delim.join(parts)
 
 
@@ -258,7 +254,9 @@ class StrSplit(FunctionNode):
         if text is None:
             return None
         parts = text.split(delim)
+        limits.charge(self.fn_name, len(text))
         if not rest:
+            limits.check_items(self.fn_name, len(parts))
             return parts
         try:
             index = int(rest[0])
@@ -291,7 +289,10 @@ class CfnSplit(FunctionNode):
             raise TypeError(_('Delimiter for %s must be string') % self.fn_name)
         if not isinstance(text, str):
             raise TypeError(_('String to split must be string; got %s') % type(text))
-        return text.split(self._delim)
+        parts = text.split(self._delim)
+        limits.charge(self.fn_name, len(text))
+        limits.check_items(self.fn_name, len(parts))
+        return parts
 
 
 class Base64(FunctionNode):

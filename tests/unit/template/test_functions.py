@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from openkeel_heat.common import exceptions as exception
-from openkeel_heat.template import limits, nodes
+from openkeel_heat.template import limits, nodes, sandbox
 from openkeel_heat.template.definition import BoundDefinition
-from openkeel_heat.template.functions import yaql
 from openkeel_heat.template.scope import StackDefinition
 from tests.unit.template.helpers import node, template, value
 
@@ -22,7 +21,7 @@ from tests.unit.template.helpers import node, template, value
 @pytest.fixture
 def small_results() -> Iterator[None]:
     before = limits.current()
-    limits.configure(dataclasses.replace(before, max_result_size=1000))
+    limits.configure(dataclasses.replace(before, max_value_size=1000))
     yield
     limits.configure(before)
 
@@ -104,14 +103,14 @@ class TestYaql:
 
     def test_time_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(limits, '_current', dataclasses.replace(limits.current(), yaql_seconds=0.3))
-        with pytest.raises(ValueError, match='takes more than 0.3 seconds'):
+        with pytest.raises(ValueError, match='The yaql expression takes more than 0.3 seconds'):
             self.evaluate('"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab" =~ "(a+)+$"')
         # and the next one finds a new process
         monkeypatch.setattr(limits, '_current', dataclasses.replace(limits.current(), yaql_seconds=10))
         assert self.evaluate('1 + 1') == 2
 
     def test_memory_is_bounded_by_the_quota(self) -> None:
-        with pytest.raises(yaql.YaqlError, match='consumed too much memory'):
+        with pytest.raises(sandbox.SandboxError, match='consumed too much memory'):
             self.evaluate('$.data.a' + '.replace("a", "aaaaaaaaaa")' * 12, a='a')
 
     def test_memory_is_bounded_where_the_quota_does_not_see_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,15 +139,15 @@ class TestYaql:
 
     def test_a_child_process_gets_its_own(self) -> None:
         self.evaluate('1')
-        before = yaql._worker._process
+        before = {helper.pid for helper in sandbox._pool._idle}
         pid = os.fork()
         if pid == 0:
             try:
-                same = self.evaluate('2') == 2 and yaql._worker._process is not before
-                process = yaql._worker._process
-                assert process is not None
-                process.kill()
-                os._exit(0 if same else 1)
+                same = self.evaluate('2') == 2
+                mine = sandbox._pool._idle
+                for helper in mine:
+                    helper.kill()
+                os._exit(0 if same and not before & {helper.pid for helper in mine} else 1)
             except BaseException:
                 os._exit(2)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
+from oslo_config import cfg
 
-from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common import config, exceptions as exception
 from openkeel_heat.template import limits, text, yaml_reader
 
 LIMITS = limits.Limits()
@@ -47,7 +48,7 @@ def test_values(source: str, value: Any) -> None:
     ('? {a: 1}\n: 2', 'found unhashable key'),
     ('<<: 5', 'expected a mapping or list of mappings for merging'),
     ('--- {a: 1}\n--- {b: 2}', 'expected a single document in the stream'),
-    ('a: ' + '9' * 5000, 'Exceeds the limit'),
+    ('a: ' + '9' * 5000, 'found a number that JSON cannot hold'),
 ])
 def test_refusals(source: str, message: str) -> None:
     with pytest.raises(ValueError, match='.') as caught:
@@ -166,12 +167,11 @@ def test_any_text_is_read_as_pyyaml_reads_it(source: str) -> None:
 
 
 def test_bounds_come_from_the_options() -> None:
-    class Yaql:
-        limit_iterators, memory_quota = 5, 6
-
-    class Conf:
-        max_template_size, yaql = 1000, Yaql
-
-    bounds = limits.from_options(Conf)
-    assert (bounds.max_template_size, bounds.max_expanded_size) == (1000, 8000)
-    assert (bounds.yaql_limit_iterators, bounds.yaql_memory_quota) == (5, 6)
+    conf = config.register_all(cfg.ConfigOpts())
+    conf([], project='heat', default_config_files=[])
+    assert limits.from_options(conf) == limits.Limits()
+    conf.set_override('max_template_size', 1000)
+    conf.set_override('max_expansion', 3, 'template_limits')
+    conf.set_override('limit_iterators', 5, 'yaql')
+    bounds = limits.from_options(conf)
+    assert (bounds.max_template_size, bounds.max_expanded_size, bounds.yaql_limit_iterators) == (1000, 3000, 5)
