@@ -103,7 +103,7 @@ def test_parameters() -> None:
     bad, refused = [], set()
     for index, vector in enumerate(DATA['vectors']):
         got = plain(outcome(vector))
-        value = vector['env'].get('parameters', {}).get('p')
+        value = ((vector['env'] or {}).get('parameters') or {}).get('p')
         if vector['schema'] == {'type': 'number'} and isinstance(value, str) and value in NOT_FINITE:
             refused.add(value)
             text = '"%s" is not a number that JSON can hold' % value
