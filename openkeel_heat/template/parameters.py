@@ -245,7 +245,7 @@ class NumberParam(Parameter):
     def __str__(self) -> str:
         try:
             return super().__str__()
-        except ValueError:
+        except constr.NotFinite:
             # a stack may have what is refused now
             return str(self._raw_value())
 
