@@ -23,10 +23,6 @@ from openkeel_heat.template import patterns
 LOG = logging.getLogger(__name__)
 
 
-class NotFinite(ValueError):
-    """A number that JSON cannot hold."""
-
-
 class Schema(Mapping[str, Any]):
     """Base of the schemata of properties and parameters."""
 
@@ -118,7 +114,7 @@ class Schema(Mapping[str, Any]):
                 number = float(value)
         if not strict_json.is_finite(number):
             shown = value if isinstance(value, float) or isinstance(value, str) and len(value) < 50 else '...'
-            raise NotFinite(_('"%s" is not a number that JSON can hold') % shown)
+            raise ValueError(_('"%s" is not a number that JSON can hold') % shown)
         return number
 
     def to_schema_type(self, value: Any) -> Any:

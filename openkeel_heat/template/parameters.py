@@ -8,6 +8,7 @@ environment, else from the template.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -245,9 +246,12 @@ class NumberParam(Parameter):
     def __str__(self) -> str:
         try:
             return super().__str__()
-        except constr.NotFinite:
-            # a stack may have what is refused now
-            return str(self._raw_value())
+        except ValueError:
+            raw = self._raw_value()
+            if not math.isfinite(float(raw)):
+                # a stack may have what is refused now
+                return str(raw)
+            raise
 
 
 class BooleanParam(Parameter):
