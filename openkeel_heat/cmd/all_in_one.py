@@ -25,6 +25,19 @@ from openkeel_heat.cmd import backend
 PROG = "heat-all"
 LOG = logging.getLogger(__name__)
 
+#: The options whose defaults differ here.
+EMBEDDED = (
+    ("connection", "database"),
+    ("transport_url", None),
+    ("flavor", "paste_deploy"),
+    ("auth_encryption_key", None),
+    ("deferred_auth_method", None),
+    ("keystone_backend", None),
+    ("url", "clients_heat"),
+    ("heat_metadata_server_url", None),
+    ("heat_waitcondition_server_url", None),
+)
+
 
 def arguments(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """The few options of this command; the rest is oslo.config's."""
@@ -65,6 +78,12 @@ def set_defaults(conf: cfg.ConfigOpts, state_dir: str) -> None:
     conf.set_default("url", f"http://127.0.0.1:{conf.heat_api.bind_port}/v1/%(tenant_id)s", group="clients_heat")
     conf.set_default("heat_metadata_server_url", url)
     conf.set_default("heat_waitcondition_server_url", url + "/v1/waitcondition")
+
+
+def clear_defaults(conf: cfg.ConfigOpts) -> None:
+    """Undo :func:`set_defaults`, for a process that goes on without the service."""
+    for name, group in EMBEDDED:
+        conf.clear_default(name, group=group)
 
 
 class Service:
