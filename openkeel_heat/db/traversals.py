@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -62,13 +62,17 @@ class Start:
 
 @dataclasses.dataclass(slots=True)
 class Started:
-    """The stack's row and the active resources as they are after the start."""
+    """The stack's row and the active resources as they are after the start.
+
+    ``templates``: ids of templates that are of use now, and may be of none when resources have come to the new one.
+    """
 
     template_id: int
     prev_template_id: int | None
     stack: Record
     rows: list[Record]
     new: dict[str, int]
+    templates: frozenset[int] = frozenset()
 
 
 @operation
@@ -120,7 +124,9 @@ def _start(c: Connection, spec: Start) -> Started | None:
     sync_points.insert_many.within(c, spec.stack_id, spec.traversal_id, targets, spec.extra)
     events.insert_many.within(c, [spec.event])
     stored = Record({**(row or {}), **(spec.insert or {}), **values, "id": spec.stack_id})
-    return Started(template_id, prev, stored, rows, new)
+    older = {one["current_template_id"] for one in rows} | {old_prev}
+    older -= {template_id, prev, None}
+    return Started(template_id, prev, stored, rows, new, frozenset(older))
 
 
 def _template(c: Connection, spec: Start, old_template: int | None) -> int:
@@ -153,6 +159,7 @@ class Finish:
     ``snapshot``   for SNAPSHOT: columns of the snapshot (its id is the traversal's)
     ``restart``    a ROLLBACK starts in the same transaction
     ``former``     statuses from which this end may be reached
+    ``templates``  templates to remove if nothing refers to them any more
     """
 
     stack_id: str
@@ -166,6 +173,7 @@ class Finish:
     user_creds_id: int | None = None
     restart: Start | None = None
     former: tuple[str, ...] = ("IN_PROGRESS",)
+    templates: Collection[int] = ()
 
 
 @operation
@@ -182,7 +190,10 @@ def finish(c: Connection, spec: Finish) -> tuple[bool, Started | None]:
     values: dict[str, Any] = {"action": spec.action, "status": spec.status, "status_reason": spec.reason}
     if spec.restart is not None:
         sql.update(c, _stack, values, id=spec.stack_id)
-        return True, _start(c, spec.restart)
+        started = _start(c, spec.restart)
+        if spec.templates:
+            templates.delete_unreferenced.within(c, spec.templates)
+        return True, started
     old = None
     if spec.status == "FAILED":
         values["current_traversal"] = ""
@@ -200,8 +211,8 @@ def finish(c: Connection, spec: Finish) -> tuple[bool, Started | None]:
     else:
         sql.update(c, _stack, values, id=spec.stack_id)
         sync_points.delete.within(c, spec.stack_id, spec.traversal_id)
-    if old is not None:
-        templates.delete_unreferenced.within(c, [old])
+    if old is not None or spec.templates:
+        templates.delete_unreferenced.within(c, [old, *spec.templates])
     return True, None
 
 
@@ -210,6 +221,12 @@ def _delete_credentials(c: Connection, user_creds_id: int) -> None:
     c.execute(sa.update(_stack).where(_stack.c.user_creds_id == user_creds_id, gone).values(user_creds_id=None))
     if not sql.count(c, _stack, user_creds_id=user_creds_id):
         sql.delete(c, models.user_creds, id=user_creds_id)
+
+
+@operation
+def drop_templates(c: Connection, ids: Collection[int | None]) -> None:
+    """Remove those that nothing refers to any more: the last resource may have left them after the end."""
+    templates.delete_unreferenced.within(c, ids)
 
 
 @operation

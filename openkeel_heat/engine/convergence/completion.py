@@ -62,7 +62,8 @@ def _finish(hub: Convergence, found: Traversal, status: str, reason: str, delete
     stack = found.stack
     event = events.stack_event(stack, found.action, status, reason)
     spec = Finish(found.stack_id, found.id, found.action, status, reason, event, delete=delete,
-                  user_creds_id=user_creds_id if delete else None, snapshot=_snapshot(found, status, reason))
+                  user_creds_id=user_creds_id if delete else None, snapshot=_snapshot(found, status, reason),
+                  templates=found.templates)
     done, _started = traversals.finish(spec)
     hub.forget(found.id)
     if not done:

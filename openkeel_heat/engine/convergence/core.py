@@ -109,12 +109,14 @@ class Convergence:
             return found
         return self.keep(found)
 
-    def forget(self, traversal_id: str) -> None:
+    def forget(self, traversal_id: str) -> Traversal | None:
+        """A traversal is over; what this engine knew of it."""
         found = self.traversals.drop(traversal_id)
         if found is not None:
             found.over = True
             if found.timer is not None:
                 found.timer.cancel()
+        return found
 
     # nodes ------------------------------------------------------------------------------------------------------
     def has_room(self) -> bool:
@@ -253,6 +255,7 @@ class Convergence:
     def traversal_over(self, found: Traversal, senders: Sequence[Node]) -> None:
         """Finished nodes found their sync points gone: a newer traversal may be waiting for their resources."""
         self.forget(found.id)
+        traversals.drop_templates({*found.templates, found.stack.prev_raw_template_id})
         for sender in senders:
             if sender.node_type == plan.NODE_TYPE_RESOURCE:
                 self.retrigger(found.context, found.stack_id, int(sender.rsrc_id), found.id)

@@ -68,6 +68,8 @@ class Traversal:
         self.writer: Writer
         self.timer: Any = None
         self.over = False
+        #: Templates that may be of no use any more when this traversal is over.
+        self.templates: frozenset[int] = frozenset()
         self._by_target: dict[Target, Node] | None = None
         self._predecessors: dict[Node, frozenset[str]] = {}
 

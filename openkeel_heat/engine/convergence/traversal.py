@@ -157,9 +157,9 @@ def _begin(hub: Convergence, context: Any, stack: Any, spec: Start, planner: _Pl
     stack.prev_raw_template_id = started.prev_template_id
     if spec.template_id is None and template is not None:
         templates.remember(started.template_id, template)
-    if former:
-        hub.forget(former)
+    gone = hub.forget(former) if former else None
     found = hub.keep(Traversal(context, started.stack, spec.extra, planner.graph))
+    found.templates = started.templates | (gone.templates if gone is not None else frozenset())
     events.announce(context, found.stack, [spec.event])
     leaves = sorted(found.graph.leaves(), key=lambda node: node.is_update)
     if leaves:
@@ -187,7 +187,8 @@ def fail_and_roll_back(hub: Convergence, found: Traversal, reason: str) -> bool:
     request = StartRequest(stack, 'ROLLBACK', template=template, template_id=template_id)
     spec, planner, template = _prepare(request, found.id)
     done, started = traversals.finish(
-        Finish(found.stack_id, found.id, found.action, 'FAILED', reason, failed, restart=spec))
+        Finish(found.stack_id, found.id, found.action, 'FAILED', reason, failed, restart=spec,
+               templates=found.templates))
     hub.forget(found.id)
     if not done or started is None:
         return False

@@ -468,3 +468,23 @@ def test_an_end_that_was_not_cleared_away(life, graveyard, state):
     else:
         until(lambda: graveyard.scan() or not sync_points.list_inputs(life.id, traversal), 'cleared')
         assert life.row.status == 'COMPLETE' and set(life.resources()) == {'a'}
+
+
+# templates ----------------------------------------------------------------------------------------------------------
+
+def templates_of_nobody(life: Life) -> list[Any]:
+    return life.database.rows(
+        'SELECT t.id FROM raw_template t WHERE NOT EXISTS (SELECT 1 FROM stack s WHERE s.raw_template_id = t.id '
+        'OR s.prev_raw_template_id = t.id) AND NOT EXISTS (SELECT 1 FROM resource r WHERE '
+        'r.current_template_id = t.id)')
+
+
+def test_templates_of_interrupted_updates_go(life):
+    """Updates over updates leave resources under older templates; those go when the resources come on."""
+    life.create(hot({'a': resource('1'), 'b': resource('1', ['a'])}))
+    for value in '234':
+        life.update(hot({'a': resource(value, action_wait_secs={'update': 1}), 'b': resource(value, ['a'])}),
+                    wait=False)
+        life.when('a', 'UPDATE_IN_PROGRESS')
+    life.update(hot({'a': resource('5'), 'b': resource('5', ['a'])}))
+    until(lambda: templates_of_nobody(life) == [], 'no template is left over')
