@@ -26,7 +26,9 @@ def describe(context: Any, identity: Mapping[str, str], resource_name: str, with
     if cfg.CONF.heat_stack_user_role in context.roles and not _stack_user_may(context, stack, resource_name):
         LOG.warning("Access denied to resource %s", resource_name)
         raise exceptions.Forbidden()
-    return formats.resource(_existing(stack, resource_name), with_attr=with_attr)
+    resource = _existing(stack, resource_name)
+    resource.reads_stored = True
+    return formats.resource(resource, with_attr=with_attr)
 
 
 def _existing(stack: Stack, resource_name: str) -> Any:

@@ -48,6 +48,7 @@ def load_output_data(stack: Stack, output_names: Any = True) -> None:
     wanted = _wanted_resources(stack, output_names)
     for name in wanted:
         resource = stack.resources[name]
+        resource.reads_stored = True
         stack.defn.set_data([resource.node_data(for_resources=False, for_outputs=output_names)])
         if resource.record.id is not None:
             resource.store_attributes()

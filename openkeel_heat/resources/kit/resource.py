@@ -83,6 +83,10 @@ class Resource(Signals):
     repeatable_create = False
     repeatable_update = False
 
+    # Properties are what was stored when it was made: somebody only looks at it, and what the
+    # template refers to is not known.
+    reads_stored = False
+
     # A check_*_complete may set it: seconds until polling makes sense again.
     poll_after: float | None = None
 
@@ -142,7 +146,9 @@ class Resource(Signals):
     @property
     def properties(self) -> Properties:  # type: ignore[override]
         if self._properties is None:
-            self._properties = self.t.properties(self.properties_schema, self.context)
+            stored = self.reads_stored and self._stored_properties_data is not None
+            definition = self.frozen_definition() if stored else self.t
+            self._properties = definition.properties(self.properties_schema, self.context)
             self.translate_properties(self._properties, self._client_resolve)
         return self._properties
 
