@@ -15,7 +15,7 @@ from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.heat.derived_config import COMPONENT_GROUP, DerivedConfig, essence
 from openkeel_heat.resources.heat.resource_group import ResourceGroup, Steps
-from openkeel_heat.resources.kit import attributes, constraints, properties, support
+from openkeel_heat.resources.kit import attributes, constraints, groups, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 
 LOG = logging.getLogger(__name__)
@@ -401,7 +401,11 @@ class SoftwareDeploymentGroup(ResourceGroup):
         """Names are given by the user."""
 
     def _name_skiplist(self) -> set[str]:
-        return set()
+        """Members whose servers are not among those given: in a rolling update they go first."""
+        if self.resource_id is None:
+            return set()
+        inspector = groups.GroupInspector.from_parent_resource(self)
+        return set(inspector.member_names(include_failed=True)) - set(self.properties[self.SERVERS])
 
     def res_def_changed(self, prop_diff: Mapping[str, Any]) -> bool:
         return True

@@ -551,6 +551,24 @@ def test_group_in_batches() -> None:
     assert sorted(set(changed)) == [1, 2, 3]
 
 
+def test_other_servers_in_a_rolling_update() -> None:
+    """A member whose server is not named any more goes, one for a new server comes."""
+    policy = {'rolling_update': {'max_batch_size': 1}}
+    resource = group(servers={'one': 's1', 'two': 's2'}, update_policy=policy)
+    driver = Driver(lifecycle.create(resource), resource).run(until=Pause)
+    resource.stack.nested_stacks.finish()
+    driver.run()
+    after = FakeStack(hot({'r': {'type': 'OS::Heat::SoftwareDeploymentGroup', 'update_policy': policy, 'properties': {
+        'config': 'c', 'servers': {'two': 's2', 'three': 's3'}}}})).defn.resource_definition('r')
+    driver = Driver(lifecycle.update(resource, after), resource)
+    while not driver.done:
+        if isinstance(driver.step(), Pause):
+            assert 'one' not in members(resource)
+            resource.stack.nested_stacks.finish()
+    assert {name: member['properties']['server'] for name, member in members(resource).items()} == {
+        'two': 's2', 'three': 's3'}
+
+
 # --- inputs and outputs
 
 
