@@ -17,7 +17,8 @@ refused (:class:`NestedOperation`): compose them in one transaction with ``renam
 that it lost a race undoes all it wrote and still returns a value by ``raise Abandon(value)``.
 
 Isolation is READ COMMITTED on MariaDB, MySQL and PostgreSQL; SQLite runs in WAL mode and writing operations take the
-write lock at their first statement, so that all three behave alike.
+write lock at their first statement, so that all three behave alike. On servers, queries have connections of their own
+which commit each statement by themselves: a transaction would see no more, and its end is one more round trip.
 """
 
 from __future__ import annotations
@@ -148,28 +149,39 @@ class _Database:
         self.lock = threading.Lock()
         self.conf: cfg.ConfigOpts = cfg.CONF
         self.overrides: dict[str, Any] = {}
-        self.manager: Any = None
+        self.managers: list[Any] = []
         self.engine: Engine | None = None
+        #: What operations and queries connect with.
         self.writer: Engine | None = None
+        self.reader: Engine | None = None
 
     def start(self) -> Engine:
         with self.lock:
             if self.engine is None:
                 conf = self.conf
                 conf.register_opts(options.database_opts, "database")
-                manager = enginefacade.transaction_context()
                 arguments = {o.dest: getattr(conf.database, o.dest) for o in options.database_opts}
                 arguments.update(self.overrides)
-                manager.configure(
-                    thread_checkin=False,  # a yield after each operation, which native threads do without
-                    **{k: v for k, v in arguments.items() if k in _FACADE_OPTIONS},
-                )
-                engine = manager.writer.get_engine()
-                _prepare(engine, arguments)
-                self.manager = manager
-                self.writer = engine.execution_options(**{_WRITE: True}) if engine.name == "sqlite" else engine
+                engine = self._connect(arguments)
+                if engine.name == "sqlite":
+                    self.reader = engine
+                    self.writer = engine.execution_options(**{_WRITE: True})
+                else:
+                    self.reader = self._connect(arguments, autocommit=True)
+                    self.writer = engine
                 self.engine = engine
             return self.engine
+
+    def _connect(self, arguments: dict[str, Any], autocommit: bool = False) -> Engine:
+        manager = enginefacade.transaction_context()
+        manager.configure(
+            thread_checkin=False,  # a yield after each operation, which native threads do without
+            **{k: v for k, v in arguments.items() if k in _FACADE_OPTIONS},
+        )
+        engine: Engine = manager.writer.get_engine()
+        _prepare(engine, arguments, autocommit)
+        self.managers.append(manager)
+        return engine
 
 
 _FACADE_OPTIONS = frozenset({
@@ -199,7 +211,7 @@ class PatientPool(sa_pool.QueuePool):
         return super()._do_get()
 
 
-def _prepare(engine: Engine, arguments: dict[str, Any]) -> None:
+def _prepare(engine: Engine, arguments: dict[str, Any], autocommit: bool = False) -> None:
     """Fit the engine that oslo.db made to whole-operation transactions.
 
     Operations are retried as a whole on a lost connection and always end their transaction themselves; a ping before
@@ -229,6 +241,9 @@ def _prepare(engine: Engine, arguments: dict[str, Any]) -> None:
         sa.event.listen(engine, "begin", _sqlite_begin)
     elif engine.name in ("mysql", "mariadb"):
         sa.event.listen(engine, "connect", _mysql_connect)
+    if autocommit:
+        sa.event.listen(engine, "connect", _each_statement_by_itself)
+        engine.dialect.do_rollback = lambda dbapi_connection: None  # type: ignore[method-assign]  # nothing is open
     sa.event.listen(engine, "before_cursor_execute", _on_statement)
 
 
@@ -250,6 +265,13 @@ def _mysql_connect(connection: Any, record: Any) -> None:
         if not (int(log_bin) and str(binlog_format).upper() == "STATEMENT"):  # which excludes READ COMMITTED
             cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     record.info[NARROW] = any(name != "utf8mb4" for name in character_sets)
+
+
+def _each_statement_by_itself(connection: Any, record: Any) -> None:
+    if callable(connection.autocommit):  # drivers of MySQL
+        connection.autocommit(True)
+    else:
+        connection.autocommit = True
 
 
 def _on_statement(
@@ -278,8 +300,11 @@ def dispose(close: bool = True) -> None:
     With ``close=False`` the sockets are left alone, which is what a forked child needs: they belong to its parent.
     """
     with _database.lock:
-        engine, _database.engine, _database.writer, _database.manager = _database.engine, None, None, None
-    if engine is not None:
+        engines = {_database.engine, _database.reader} - {None}
+        _database.engine = _database.reader = _database.writer = None
+        _database.managers = []
+    for engine in engines:
+        assert engine is not None
         engine.dispose(close=close)
 
 
@@ -324,7 +349,7 @@ class Operation(Generic[P, R]):
             time.sleep(delay)
 
     def _once(self, args: Any, kwargs: Any) -> R:
-        engine = (_database.engine if self.read else _database.writer) or self._start()
+        engine = (_database.reader if self.read else _database.writer) or self._start()
         _local.operation = self.name
         try:
             with engine.connect() as c:
@@ -345,7 +370,7 @@ class Operation(Generic[P, R]):
 
     def _start(self) -> Engine:
         _database.start()
-        engine = _database.engine if self.read else _database.writer
+        engine = _database.reader if self.read else _database.writer
         assert engine is not None
         return engine
 

@@ -83,6 +83,48 @@ def test_queries_do_not_commit(db: str) -> None:
     assert (counter.statements, counter.commits) == (1, 0)
 
 
+def test_queries_see_what_others_committed_meanwhile(db: str) -> None:
+    if db == "sqlite":
+        pytest.skip("a query of SQLite sees one state")
+
+    @query
+    def twice(c: Connection) -> tuple[int, int]:
+        before = sql.count(c, table)
+        other = threading.Thread(target=add, args=(1,))
+        other.start()
+        other.join()
+        return before, sql.count(c, table)
+
+    assert twice() == (0, 1)
+
+
+def test_a_query_is_one_request_to_the_server(db: str) -> None:
+    if db != "mariadb":
+        pytest.skip("of MariaDB only")
+
+    @query
+    def asked(c: Connection) -> int:
+        return int(c.exec_driver_sql("SHOW SESSION STATUS LIKE 'Questions'").one()[1])
+
+    before = asked()
+    for _ in range(10):
+        total()
+    assert asked() - before == 11  # ten and this; no BEGIN, no ROLLBACK
+
+
+def test_queries_leave_no_transaction_open(db: str) -> None:
+    if db != "postgresql":
+        pytest.skip("of PostgreSQL only")
+
+    @query
+    def state(c: Connection) -> int:
+        sql.count(c, table)
+        connection: Any = c.connection.dbapi_connection
+        return int(connection.info.transaction_status)
+
+    assert state() == 0
+
+
 @pytest.mark.parametrize("error", [db_exc.DBDeadlock, db_exc.DBConnectionError])
 def test_whole_operation_is_retried(db: str, error: type[Exception]) -> None:
     calls = []
