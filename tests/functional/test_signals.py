@@ -7,10 +7,13 @@ import json
 import socket
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from urllib.parse import urlparse
 
 import pytest
 import requests
 
+from openkeel_heat.common import clock
+from openkeel_heat.resources.kit import signal_responder
 from tests.fixtures import testbed
 from tests.fixtures.api import Api, Stack
 from tests.fixtures.polling import until
@@ -196,6 +199,40 @@ def test_the_user_of_a_server(real: Site) -> None:
     assert api.get(f"{path}/resources/{section['resource_name']}/metadata")["metadata"]["deployments"]
     for other in (path, f"{path}/resources/server", f"{path}/resources/dep/metadata", f"{path}/template"):
         assert api.send("GET", other).status_code == 403, other
+    stack.delete()
+
+
+def describe(section: dict[str, Any], resource: str) -> requests.Response:
+    """As cfn-get-metadata and the cfn collector ask."""
+    place = urlparse(section["metadata_url"])
+    params = {
+        "Action": "DescribeStackResource",
+        "StackName": section["stack_name"],
+        "LogicalResourceId": resource,
+        "ContentType": "JSON",
+        "AWSAccessKeyId": section["access_key_id"],
+        "SignatureMethod": "HmacSHA256",
+        "SignatureVersion": "2",
+        "Timestamp": clock.isotime(clock.utcnow()) or "",
+    }
+    secret = section["secret_access_key"]
+    params["Signature"] = signal_responder.ec2_signature(secret, "GET", place.netloc, place.path, params)
+    return requests.get(section["metadata_url"], params=params, timeout=60)
+
+
+@pytest.mark.services
+@pytest.mark.keystone
+def test_the_key_pair_of_a_server(real: Site) -> None:
+    """Polling the CloudFormation API: its own resource, nothing else."""
+    stack = started(real, "CFN_SIGNAL", "POLL_SERVER_CFN")
+    section = metadata(stack)["os-collect-config"]["cfn"]
+    assert section["path"] == "server.Metadata"
+    reply = describe(section, "server")
+    assert reply.status_code == 200, reply.text
+    detail = reply.json()["DescribeStackResourceResponse"]["DescribeStackResourceResult"]["StackResourceDetail"]
+    assert detail["Metadata"]["deployments"][0]["group"] == "script"
+    assert describe(section, "dep").status_code == 403
+    assert describe({**section, "secret_access_key": "wrong"}, "server").status_code == 403
     stack.delete()
 
 
