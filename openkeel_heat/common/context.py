@@ -109,6 +109,46 @@ class RequestContext(oslo_context.RequestContext):
         values["auth_token_info"] = self.auth_token_info
         return values
 
+    # --- logs
+
+    def get_logging_values(self) -> dict[str, Any]:
+        """What formats of log lines may name: who asks, for which project, in which request.
+
+        Nothing of it lets a reader of the log act as the user, and nobody is asked: whoever is asked logs, too.
+        """
+        user_domain, project_domain = self._known("user_domain_id"), self._known("project_domain_id")
+        identity = (self.user_id, self.project_id, self.domain_id, user_domain, project_domain)
+        return {
+            "request_id": self.request_id,
+            "global_request_id": self.global_request_id,
+            "resource_uuid": self.resource_uuid,
+            "user": self.user_id,
+            "user_id": self.user_id,
+            "user_name": self.user_name,
+            "tenant": self.project_id,
+            "project": self.project_id,
+            "project_id": self.project_id,
+            "project_name": self.project_name,
+            "domain": self.domain_id,
+            "domain_name": self.domain_name,
+            "user_domain": user_domain,
+            "user_domain_name": self.user_domain_name,
+            "project_domain": project_domain,
+            "project_domain_name": self.project_domain_name,
+            "user_identity": " ".join(part or "-" for part in identity),
+            "roles": self._known("roles"),
+            "system_scope": self.system_scope,
+            "is_admin": self._is_admin,
+            "is_admin_project": self.is_admin_project,
+            "read_only": self.read_only,
+            "show_deleted": self.show_deleted,
+            "auth_token": "***" if self.auth_token else None,
+        }
+
+    def _known(self, name: str) -> Any:
+        """An attribute, as far as it is known already."""
+        return getattr(self, name)
+
     # --- crossing the bus
 
     def to_dict(self) -> dict[str, Any]:
@@ -265,6 +305,9 @@ class StoredContext(RequestContext):
     project_domain_id = _FromKeystone()
 
     _keystone_loaded = False
+
+    def _known(self, name: str) -> Any:
+        return getattr(self, f"_{name}", None)
 
     def _load_keystone_data(self) -> None:
         with self._lock:

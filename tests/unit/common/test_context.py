@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -132,3 +133,42 @@ def test_cache_belongs_to_the_context() -> None:
     context = RequestContext(overwrite=False)
     assert context.cache(Thing) is context.cache(Thing)
     assert context.cache(Thing) is not RequestContext(overwrite=False).cache(Thing)
+
+
+SECRETS = {"password": "pw-secret", "auth_token": "tk-secret", "trust_id": "tr-secret",
+           "aws_creds": "aws-secret", "auth_token_info": {"token": {"secret": "info-secret"}}}
+
+
+@pytest.mark.parametrize("formatter", ["ContextFormatter", "JSONFormatter", "FluentFormatter"])
+@pytest.mark.parametrize("kind", [RequestContext, StoredContext])
+def test_log_lines_name_the_user_and_no_secret(
+    formatter: str, kind: type[RequestContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writing a line asks neither a policy (which would log in turn) nor Keystone."""
+    from oslo_log import formatters, log
+
+    def asked(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("asked while logging")
+
+    monkeypatch.setattr(policy, "get_enforcer", asked)
+    monkeypatch.setattr(StoredContext, "_load_keystone_data", asked)
+    conf = cfg.ConfigOpts()
+    log.register_options(conf)
+    conf([])
+    context = kind(user_id="u1", project_id="p1", username="name", overwrite=False, **SECRETS)
+    record = logging.LogRecord("heat", logging.INFO, "f.py", 1, "something", (), None)
+    record.__dict__["context"] = context
+    line = str(getattr(formatters, formatter)(**({"config": conf} if formatter == "ContextFormatter" else {})).format(
+        record))
+    assert "p1" in line and context.request_id in line
+    assert "secret" not in line + str(record.__dict__.values())
+
+
+def test_log_values_have_all_that_formats_name() -> None:
+    from oslo_context import context as oslo_context
+
+    context = RequestContext(user_id="u1", project_id="p1", is_admin=False, overwrite=False, **SECRETS)
+    usual = oslo_context.RequestContext(user_id="u1", project_id="p1", request_id=context.request_id,
+                                        auth_token="tk-secret", overwrite=False).get_logging_values()
+    ours = context.get_logging_values()
+    assert {name: ours.get(name, "missing") for name in usual} == usual
