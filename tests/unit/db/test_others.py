@@ -102,6 +102,46 @@ def add_sync_point(c: session.Connection, stack_id: str, traversal_id: str) -> N
     sql.insert(c, models.sync_point, values)
 
 
+def test_deployments_with_a_config_of_their_own(db: str) -> None:
+    def config(name: str) -> dict[str, Any]:
+        return {"name": name, "tenant": "t", "config": {"config": name}}
+
+    values = {"server_id": "s", "tenant": "t", "action": "CREATE", "status": "IN_PROGRESS", "input_values": {"x": 1}}
+    assert software.deploy("d", config("one"), values) is None
+    first = software.get_deployment("d")
+    assert (first.config.name, first.status, first.updated_at) == ("one", "IN_PROGRESS", None)
+    assert software.deploy("d", config("two"), {**values, "action": "UPDATE", "input_values": {}}) == first.config_id
+    second = software.get_deployment("d")
+    assert (second.config.name, second.action, second.input_values) == ("two", "UPDATE", {}) and second.updated_at
+    assert software.get_config(first.config_id) is None
+    # a config that somebody else uses too stays
+    other = software.insert_deployment({**values, "config_id": second.config_id})
+    assert software.undeploy("d", "another project") is None
+    assert software.undeploy("d", "t").server_id == "s"
+    assert software.get_config(second.config_id) is not None
+    assert software.undeploy(other).config.name == "two"
+    assert software.get_config(second.config_id) is None and software.count_deployments() == 0
+    assert software.undeploy("d") is None
+
+
+def test_of_writers_one_finds_a_deployment_as_expected(db: str) -> None:
+    values = {"server_id": "s", "tenant": "t", "action": "CREATE", "status": "IN_PROGRESS"}
+    software.deploy("d", {"name": "one", "tenant": "t"}, values)
+    config = software.get_deployment("d").config_id
+    answers: list[bool] = []
+
+    def signal(number: int) -> None:
+        wanted = {"status": "COMPLETE", "output_values": {"n": number}}
+        answers.append(software.update_deployment("d", wanted, status="IN_PROGRESS", config_id=config))
+
+    threads = [threading.Thread(target=signal, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [False] * 5 + [True]
+
+
 def test_software(db: str) -> None:
     config = software.insert_config({"name": "c", "group": "script", "config": {"config": "x"}, "tenant": "t1"})
     other = software.insert_config({"name": "d", "tenant": "t2"})

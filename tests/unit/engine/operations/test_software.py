@@ -92,6 +92,8 @@ def test_without_a_signal(service: Any) -> None:
     (config,) = service.call("metadata_software_deployments", server_id=SERVER % 1)
     assert {entry["name"]: entry["value"] for entry in config["inputs"]}["x"] == 2
     assert left(service) == (before[0] + 2, before[1] + 1)
+    service.update(identity, template(d=deployment()))
+    assert service.call("list_software_deployments", server_id=SERVER % 1)[0]["input_values"] == {}
     service.call("delete_stack", stack_identity=identity)
     assert service.state(identity) == "DELETE_COMPLETE" and left(service) == before
 
