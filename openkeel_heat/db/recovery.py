@@ -107,6 +107,19 @@ def dying_snapshots(c: Connection) -> list[str]:
 
 
 @query
+def abandoned_snapshots(c: Connection) -> list[str]:
+    """Snapshots that are being made, but not by their stack's current traversal."""
+    snapshot = models.snapshot.c
+    statement = (
+        sa.select(snapshot.id)
+        .join(_stack, _stack.c.id == snapshot.stack_id)
+        .where(snapshot.status == "IN_PROGRESS", sa.or_(snapshot.action.is_(None), snapshot.action == "CREATE"))
+        .where(sa.or_(_stack.c.current_traversal.is_(None), _stack.c.current_traversal != snapshot.id))
+    )
+    return [str(one) for one in c.execute(statement).scalars()]
+
+
+@query
 def locked_by(c: Connection, engine_id: str) -> list[Record]:
     """Resources that an engine holds."""
     columns = ("id", "stack_id", "engine_id", "atomic_key", "name", "action", "status", "replaces", "replaced_by",

@@ -32,6 +32,8 @@ PLAN_COLUMNS = (
     "uuid",
 )
 
+SNAPSHOT_CUT_OFF = "Another action of the stack was started"
+
 STORE_NEVER = ("CHECK", "SUSPEND", "RESUME", "SNAPSHOT")
 
 
@@ -58,6 +60,7 @@ class Start:
     files: Mapping[str, Any] | None = None
     keep_prev: bool = False
     extra: Mapping[str, Any] | None = None
+    snapshot: Mapping[str, Any] | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -82,9 +85,10 @@ def start(c: Connection, spec: Start) -> Started | None:
 
 
 def _start(c: Connection, spec: Start) -> Started | None:
+    expected = spec.expected_traversal or ""
     if spec.insert is None:
         row = sql.one(sql.select(c, _stack, lock=True, id=spec.stack_id, deleted_at=None))
-        if row is None or (row["current_traversal"] or "") != (spec.expected_traversal or ""):
+        if row is None or (row["current_traversal"] or "") != expected:
             raise Abandon(None)
         old_prev, old_template = row["prev_raw_template_id"], row["raw_template_id"]
     else:
@@ -119,14 +123,26 @@ def _start(c: Connection, spec: Start) -> Started | None:
         if spec.tags is not None:
             stacks.set_tags.within(c, spec.stack_id, spec.tags)
         sync_points.delete.within(c, spec.stack_id)
+        snapshotting = row is not None and (row["action"], row["status"]) == ("SNAPSHOT", "IN_PROGRESS")
+        if snapshotting and expected != spec.traversal_id:
+            fail_snapshot.within(c, expected)
         if old_prev is not None and old_prev not in (prev, template_id):
             templates.delete_unreferenced.within(c, [old_prev])
+    if spec.snapshot is not None:
+        sql.insert(c, models.snapshot, spec.snapshot)
     sync_points.insert_many.within(c, spec.stack_id, spec.traversal_id, targets, spec.extra)
     events.insert_many.within(c, [spec.event])
     stored = Record({**(row or {}), **(spec.insert or {}), **values, "id": spec.stack_id})
     older = {one["current_template_id"] for one in rows} | {old_prev}
     older -= {template_id, prev, None}
     return Started(template_id, prev, stored, rows, new, frozenset(older))
+
+
+@operation
+def fail_snapshot(c: Connection, snapshot_id: str) -> None:
+    """A snapshot whose traversal was cut off will not be made any more."""
+    values = {"action": "CREATE", "status": "FAILED", "status_reason": SNAPSHOT_CUT_OFF}
+    sql.update(c, models.snapshot, values, id=snapshot_id, status="IN_PROGRESS")
 
 
 def _template(c: Connection, spec: Start, old_template: int | None) -> int:
@@ -243,6 +259,8 @@ def stop(
     values = {"current_traversal": traversal_id, "action": action, "status": "FAILED", "status_reason": reason}
     if not sql.update(c, _stack, values, id=stack_id, current_traversal=expected_traversal, deleted_at=None):
         raise Abandon(False)
+    if action == "SNAPSHOT":
+        fail_snapshot.within(c, expected_traversal)
     sync_points.delete.within(c, stack_id, expected_traversal)
     events.insert_many.within(c, [event])
     return True

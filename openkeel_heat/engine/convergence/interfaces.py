@@ -29,6 +29,7 @@ class StartRequest:
     ``template_id`` its id, where it is stored.
     ``keep_prev``  leave ``prev_raw_template_id`` as it is (a start that was cut is repeated).
     ``traversal_id`` SNAPSHOT: the snapshot's id serves as the traversal's id.
+    ``snapshot``   SNAPSHOT: columns of the snapshot's row, which is inserted with the rest.
     ``values``     further columns of the stack's row to write in the same UPDATE or INSERT.
     ``abandon``    DELETE for abandon: resources are let go, not deleted.
     ``adopt_data`` ADOPT: the data given by the user.
@@ -43,6 +44,7 @@ class StartRequest:
     template_id: int | None = None
     keep_prev: bool = False
     traversal_id: str | None = None
+    snapshot: Mapping[str, Any] | None = None
     values: dict[str, Any] = dataclasses.field(default_factory=dict)
     abandon: bool = False
     adopt_data: Mapping[str, Any] | None = None

@@ -8,7 +8,7 @@ stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in no
                      were seen so twice; a start that was cut is made again; a traversal that is done is completed; a
                      stack whose time is over is failed
 orphans              locks in this engine's own name that no task of it knows are gone on with
-snapshots            whose deletion nobody is about are deleted
+snapshots            whose deletion nobody is about are deleted; those whose traversal was cut off are failed
 left-overs           of stacks whose last state was written, but not cleared away (Python Heat takes several steps)
 
 Running a node twice is harmless, so nothing here needs a lock of its own.
@@ -26,6 +26,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.common import clock
 from openkeel_heat.db import recovery, sync_points
+from openkeel_heat.db.traversals import fail_snapshot
 from openkeel_heat.engine.convergence import completion, plan, traversal
 from openkeel_heat.engine.convergence.plan import Node
 from openkeel_heat.engine.convergence.state import Traversal, Visit
@@ -101,6 +102,12 @@ class Recovery:
             self._leftovers(context, seen)
             for snapshot_id in recovery.dying_snapshots():
                 self._snapshot(context, snapshot_id, seen)
+            for snapshot_id in recovery.abandoned_snapshots():
+                key = f'unmade {snapshot_id}'
+                if key in self._former:
+                    fail_snapshot(snapshot_id)
+                else:
+                    seen[key] = {'seen'}
 
     def _forget(self, current: set[Any], seen: dict[str, set[Any]]) -> None:
         """Traversals that other engines brought to their end need not be kept here."""

@@ -127,7 +127,7 @@ def _prepare(request: StartRequest, expected: str | None) -> tuple[Start, _Plann
         expected_traversal=None if insert else expected,
         insert={**stack.row_values(), 'created_at': now} if insert else None,
         tags=tags, template_id=template_id, template=stored or None, files=files, extra=extra or None,
-        keep_prev=request.keep_prev)
+        keep_prev=request.keep_prev, snapshot=request.snapshot)
     return spec, planner, template
 
 
@@ -205,7 +205,8 @@ def roll_back(hub: Convergence, found: Traversal) -> None:
 
 
 def restart(hub: Convergence, context: Any, found: Traversal) -> str | None:
-    """A traversal whose start was cut is begun again, under a new id and for the same template."""
+    """A traversal whose start was cut is begun again for the same template, under a new id (but a snapshot's)."""
     request = StartRequest(found.stack, found.action, adopt_data=found.adopt_data, converge=found.converge,
-                           abandon=found.abandon, keep_prev=True)
+                           abandon=found.abandon, keep_prev=True,
+                           traversal_id=found.id if found.action == 'SNAPSHOT' else None)
     return start(hub, context, request)

@@ -32,15 +32,10 @@ def create(runtime: Runtime, context: Any, identity: Mapping[str, str], name: st
         raise exceptions.RequestLimitExceeded(
             message=_("You have reached the maximum snapshots per stack, %d. Please delete some snapshots.") % limit)
     snapshot_id = str(uuid.uuid4())
-    snapshots.insert({"id": snapshot_id, "tenant": context.project_id, "name": name, "stack_id": stack.id,
-                      "data": stack.prepare_abandon(no_resources=True), "action": "CREATE", "status": "IN_PROGRESS"})
-    try:
-        started = runtime.convergence.start(context, StartRequest(stack, stack.SNAPSHOT, traversal_id=snapshot_id))
-    except BaseException:
-        snapshots.delete(snapshot_id)
-        raise
-    if started is None:
-        snapshots.delete(snapshot_id)
+    row = {"id": snapshot_id, "tenant": context.project_id, "name": name, "stack_id": stack.id,
+           "data": stack.prepare_abandon(no_resources=True), "action": "CREATE", "status": "IN_PROGRESS"}
+    request = StartRequest(stack, stack.SNAPSHOT, traversal_id=snapshot_id, snapshot=row)
+    if runtime.convergence.start(context, request) is None:
         raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
     return formats.snapshot(snapshots.get(snapshot_id))
 

@@ -17,6 +17,7 @@ import pytest
 from openkeel_heat.db import nodes, recovery, resources, session, stacks, sync_points
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine.convergence.recovery import Recovery
+from openkeel_heat.engine.stack import Stack
 from openkeel_heat.rpc import messaging
 from tests.fixtures import templates
 from tests.fixtures.checks import Database
@@ -488,3 +489,47 @@ def test_templates_of_interrupted_updates_go(life):
         life.when('a', 'UPDATE_IN_PROGRESS')
     life.update(hot({'a': resource('5'), 'b': resource('5', ['a'])}))
     until(lambda: templates_of_nobody(life) == [], 'no template is left over')
+
+
+# snapshots ----------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def slow_snapshot(monkeypatch):
+    from openkeel_heat.resources.heat.test_resource import TestResource
+
+    monkeypatch.setattr(TestResource, 'handle_snapshot', lambda self: None, raising=False)
+    monkeypatch.setattr(TestResource, 'check_snapshot_complete', lambda self, data: False, raising=False)
+
+
+@pytest.mark.parametrize('what', ['update', 'cancel', 'delete'])
+def test_a_snapshot_that_is_cut_off_fails(life, slow_snapshot, monkeypatch, what):
+    from openkeel_heat.resources.heat.test_resource import TestResource
+
+    life.create(hot({'a': resource('1')}))
+    context = life.engine.context()
+    made = life.client.stack_snapshot(context, life.identity, 'shot')
+    life.when('a', 'SNAPSHOT_IN_PROGRESS')
+    if what == 'delete':
+        life.delete()
+        assert life.database.rows('SELECT id FROM snapshot WHERE stack_id = :i', i=life.id) == []
+        return
+    if what == 'cancel':
+        life.hub.stop_traversal(context, Stack.from_row(context, life.row))
+    else:
+        life.update(hot({'a': resource('2')}), wait=False)
+    assert life.client.show_snapshot(context, life.identity, made['id'])['status'] == 'FAILED'
+    monkeypatch.setattr(TestResource, 'check_snapshot_complete', lambda self, data: True, raising=False)
+    life.client.delete_snapshot(context, life.identity, made['id'])
+    until(lambda: not life.client.stack_list_snapshots(context, life.identity), 'the snapshot is gone')
+
+
+def test_a_snapshot_of_a_cut_start_fails(life, graveyard):
+    """Python Heat writes the snapshot's row before its traversal."""
+    from openkeel_heat.db import snapshots
+
+    life.create(hot({'a': resource('1')}))
+    made = snapshots.insert({'stack_id': life.id, 'name': 'x', 'tenant': 'demo', 'action': 'CREATE',
+                             'status': 'IN_PROGRESS'})
+    graveyard.scan()
+    assert snapshots.get(made).status == 'IN_PROGRESS'
+    until(lambda: graveyard.scan() or snapshots.get(made).status == 'FAILED', 'failed', 5)
