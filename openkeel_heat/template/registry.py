@@ -265,6 +265,9 @@ class ResourceRegistry:
         self.global_registry = global_registry
         self.param_defaults = param_defaults
         self._is_user = global_registry is not None if user_env is None else user_env
+        self._changes = 0
+        #: Classes that were looked up, and the state of both registries that they hold for.
+        self._found: tuple[Any, dict[Any, Any]] = (None, {})
 
     def load(self, json_snippet: Mapping[str, Any]) -> None:
         """Take over a raw resource_registry."""
@@ -307,6 +310,7 @@ class ResourceRegistry:
             else:
                 LOG.warning('Removing %(item)s from %(path)s', {'item': name, 'path': shown})
                 level.pop(name, None)
+            self._changes += 1
             return
         present = level.get(name)
         if isinstance(present, ResourceInfo):
@@ -316,6 +320,7 @@ class ResourceRegistry:
                         {'path': shown, 'was': str(present.value), 'now': str(info.value)})
         info.user_resource = self._is_user
         level[name] = info
+        self._changes += 1
 
     def log_resource_info(self, show_all: bool = False, prefix: str | None = None) -> None:
         """Log what is registered, or only the templates among it."""
@@ -332,6 +337,7 @@ class ResourceRegistry:
         for key in info.path[:-1]:
             level = level.get(key, {})
         level.pop(info.path[-1], None)
+        self._changes += 1
 
     # hooks and restricted actions
 
@@ -362,6 +368,7 @@ class ResourceRegistry:
                 kept.update(entry)
         kept.update(resources.get(resource_name, {}))
         self._registry['resources'] = kept
+        self._changes += 1
 
     # looking up
 
@@ -419,11 +426,31 @@ class ResourceRegistry:
                 message=_('Non-empty resource type is required for resource "%s"') % resource_name)
         if not isinstance(resource_type, str):
             raise exception.StackValidationFailed(message=_('Resource "%s" type is not a string') % resource_name)
-        try:
-            info = self.get_resource_info(resource_type, resource_name=resource_name)
-        except exception.EntityNotFound as exc:
-            raise exception.StackValidationFailed(message=str(exc)) from None
-        return info.get_class_to_instantiate()
+        found = self._remembered()
+        key = (resource_type, resource_name if self._speaks_of_resources() else None)
+        cls = found.get(key)
+        if cls is None:
+            try:
+                info = self.get_resource_info(resource_type, resource_name=resource_name)
+            except exception.EntityNotFound as exc:
+                raise exception.StackValidationFailed(message=str(exc)) from None
+            cls = found[key] = info.get_class_to_instantiate()
+        return cls
+
+    def _speaks_of_resources(self) -> bool:
+        """Whether an entry is for single resources, so that a class hangs on the name too."""
+        above = self.global_registry
+        return bool(self._registry['resources'] or (above is not None and above._registry['resources']))
+
+    def _remembered(self) -> dict[Any, Any]:
+        """The classes found since the last change of this registry or the global one."""
+        above = self.global_registry
+        state = (self._changes, None if above is None else above._changes)
+        known, found = self._found
+        if known != state:
+            found = {}
+            self._found = (state, found)
+        return found
 
     def as_dict(self) -> dict[str, Any]:
         """The user's part of the registry, raw."""

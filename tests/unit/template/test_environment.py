@@ -72,6 +72,42 @@ def test_an_entry_for_one_resource_does_not_become_that_of_all(known: Environmen
         env.get_class('My::T', 'other')
 
 
+def test_a_class_is_looked_up_once_until_something_changes(
+        known: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    original = registry.ResourceRegistry.get_resource_info
+
+    def ask(self: Any, resource_type: str, *args: Any, **kwargs: Any) -> Any:
+        asked.append(resource_type)
+        return original(self, resource_type, *args, **kwargs)
+
+    monkeypatch.setattr(registry.ResourceRegistry, 'get_resource_info', ask)
+    env = Environment({'resource_registry': {'My::T': 'OS::A'}})
+
+    def classes(*names: str) -> list[Any]:
+        return [env.registry.get_class_to_instantiate('My::T', name) for name in names]
+
+    assert classes(*(f'r{number}' for number in range(100))) == [Plugin] * 100
+    assert asked.count('My::T') == 1
+
+    class Other(Plugin):
+        pass
+
+    known.register_class('OS::B', Other)
+    env.registry.load({'My::T': 'OS::B'})
+    assert classes('r') == [Other]
+    known.register_class('OS::B', Plugin)
+    assert classes('r') == [Plugin]
+    env.registry.load({'resources': {'s': {'My::T': 'OS::A'}, 't': {'hooks': 'pre-create'}}})
+    known.register_class('OS::B', Other)
+    assert classes('r', 's', 't', 's') == [Other, Plugin, Other, Plugin]
+    env.registry.load({'My::T': None})
+    assert classes('s') == [Plugin]
+    for _ in range(2):  # what is not found is not remembered
+        with pytest.raises(exception.StackValidationFailed):
+            classes('r')
+
+
 def test_templates_as_types(known: Environment) -> None:
     env = Environment({'resource_registry': {'My::T': 'x.yaml'}, 'parameter_defaults': {'p': 1}})
     assert env.get_class('My::T', files={'x.yaml': 'given'}) == ('My::T', 'given', {'p': 1})
