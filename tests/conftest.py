@@ -8,4 +8,4 @@ from openkeel_heat.cmd import backend
 # Before a test module imports a library that would ask for eventlet.
 backend.select([])
 
-pytest_plugins = ["tests.fixtures.plugin"]
+pytest_plugins = ["tests.fixtures.plugin", "tests.fixtures.access_plugin"]
