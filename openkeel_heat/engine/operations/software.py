@@ -24,7 +24,10 @@ IN_PROGRESS, FAILED, COMPLETE = "IN_PROGRESS", "FAILED", "COMPLETE"
 STATUS_CODE = "deploy_status_code"
 STANDARD_OUTPUTS = ("deploy_stdout", "deploy_stderr", STATUS_CODE)
 
-_PROJECT_ID_LENGTH = 64
+# How long texts may be that clients send.
+_LENGTHS = {"server_id": 36, "stack_user_project_id": 64}
+_LENGTH = 255
+
 _FIRST_POLL_SECONDS, _POLL_SECONDS = 0.05, 1.0
 
 
@@ -71,6 +74,7 @@ def _check_quota_of_configs(context: Any) -> None:
 def _config_values(context: Any, group: Any, name: Any, config: Any, inputs: Any, outputs: Any,
                    options: Any) -> dict[str, Any]:
     """Columns of a config, its inputs and outputs checked."""
+    _check_lengths(name=name, group=group)
     io.check_io_schema_list(inputs)
     stored_inputs = [io.InputConfig(**item).as_dict() for item in inputs]
     io.check_io_schema_list(outputs)
@@ -152,17 +156,22 @@ def _check_quota_of_deployments(context: Any) -> None:
                       "deployments.") % limit)
 
 
-def _check_stack_user_project(project_id: Any) -> None:
-    if project_id is not None and len(project_id) > _PROJECT_ID_LENGTH:
-        raise exceptions.Invalid(reason='"stack_user_project_id" should be no more than 64 characters')
+def _check_lengths(**texts: Any) -> None:
+    """Refuse what would not fit into the columns."""
+    for name, text in texts.items():
+        limit = _LENGTHS.get(name, _LENGTH)
+        if isinstance(text, str) and len(text) > limit:
+            raise exceptions.Invalid(reason=f'"{name}" should be no more than {limit} characters')
 
 
 def create_deployment(context: Any, server_id: Any, config_id: Any, input_values: Any, action: Any, status: Any,
                       status_reason: Any, stack_user_project_id: Any = None,
                       deployment_id: str | None = None) -> dict[str, Any]:
     _check_quota_of_deployments(context)
-    _check_stack_user_project(stack_user_project_id)
+    _check_lengths(server_id=server_id, stack_user_project_id=stack_user_project_id, action=action, status=status)
     _config(context, config_id)
+    if server_id is None:
+        raise exceptions.Invalid(reason='"server_id" must be specified')
     deployment_id = software.insert_deployment({
         "id": deployment_id or str(uuid.uuid4()), "config_id": config_id, "server_id": server_id,
         "input_values": input_values, "tenant": context.project_id, "stack_user_project_id": stack_user_project_id,
@@ -177,7 +186,7 @@ def deploy(runtime: Any, context: Any, deployment_id: str, config: Mapping[str, 
     _check_quota_of_configs(context)
     if software.get_deployment(deployment_id) is None:
         _check_quota_of_deployments(context)
-    _check_stack_user_project(values.get("stack_user_project_id"))
+    _check_lengths(server_id=values["server_id"], stack_user_project_id=values.get("stack_user_project_id"))
     software.deploy(deployment_id, _config_values(context, **config), {"tenant": context.project_id, **values})
     software_metadata.push(context, values["server_id"], values.get("stack_user_project_id"))
     _wake(runtime, deployment_id)
@@ -237,6 +246,9 @@ def update_deployment(runtime: Any, context: Any, deployment_id: str, config_id:
     given = {"config_id": config_id, "input_values": input_values, "output_values": output_values, "action": action,
              "status": status, "status_reason": str(status_reason) if status_reason else None}
     values = {name: value for name, value in given.items() if value}
+    _check_lengths(action=action, status=status)
+    if config_id:
+        _config(context, config_id)
     software.update_deployment(deployment_id, {**values, "updated_at": _time(updated_at)})
     if config_id:  # metadata is a list of configs
         software_metadata.push(context, row.server_id, row.stack_user_project_id)

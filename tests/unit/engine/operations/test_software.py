@@ -162,6 +162,37 @@ def test_a_config_in_use_stays(service: Any) -> None:
     assert service.state(identity) == "DELETE_COMPLETE"
 
 
+@pytest.mark.parametrize("method, values, error", [
+    ("create_software_deployment", {"server_id": None}, 'Data supplied was not valid: "server_id" must be specified'),
+    ("create_software_deployment", {"server_id": "x" * 37},
+     'Data supplied was not valid: "server_id" should be no more than 36 characters'),
+    ("create_software_deployment", {"stack_user_project_id": "x" * 65},
+     'Data supplied was not valid: "stack_user_project_id" should be no more than 64 characters'),
+    ("create_software_deployment", {"config_id": None}, "Software config with id None not found"),
+    ("update_software_deployment", {"config_id": "none"}, "Software config with id none not found"),
+    ("update_software_deployment", {"deployment_id": "none"}, "Deployment with id none not found"),
+    ("create_software_config", {"name": "x" * 256},
+     'Data supplied was not valid: "name" should be no more than 255 characters'),
+    ("check_software_deployment", {"timeout": 0}, "Timed out waiting for deployment the-id"),
+])
+def test_refused(service: Any, method: str, values: dict[str, Any], error: str) -> None:
+    made = service.call("create_software_config", group="g", name="n", config="", inputs=[], outputs=[], options={})
+    deploying = {"server_id": "s", "config_id": made["id"], "input_values": {}, "action": "CREATE",
+                 "status": "IN_PROGRESS", "status_reason": "", "stack_user_project_id": None}
+    one = service.call("create_software_deployment", **deploying)
+    arguments = {
+        "create_software_deployment": deploying,
+        "update_software_deployment": {"deployment_id": one["id"], **dict.fromkeys(
+            ("config_id", "input_values", "output_values", "action", "status", "status_reason", "updated_at"))},
+        "create_software_config": {"group": "g", "name": "n", "config": "", "inputs": [], "outputs": [], "options": {}},
+        "check_software_deployment": {"deployment_id": one["id"]},
+    }[method]
+    refused = service.refused(method, **{**arguments, **values})
+    assert str(refused).replace(one["id"], "the-id") == error
+    service.call("delete_software_deployment", deployment_id=one["id"])
+    service.call("delete_software_config", config_id=made["id"])
+
+
 def test_quota(service: Any, config: Any) -> None:
     config(max_software_deployments_per_tenant=0)
     identity = service.create(template(d=deployment()))
