@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import socket
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -421,3 +422,20 @@ def test_swift_is_missed_clearly(cloud: AllInOne, embedded: Site) -> None:
         "ClientNotAvailable: resources.dep: The client (swift) is not available."
     )
     stack.delete()
+
+
+def test_waiting_survives_the_engine(tmp_path: pathlib.Path) -> None:
+    """Killed while a deployment waits: after the next start the signal ends it; nothing was deployed twice."""
+    service = AllInOne(tmp_path).start()
+    try:
+        site = Site(service.api(), False)
+        stack = started(site, "HEAT_SIGNAL")
+        before = inputs(stack)
+        service.kill()
+        service.start()
+        site.api.post(f"{stack.path}/resources/dep/signal", OUT)
+        assert inputs(stack) == before
+        finished(stack)
+        assert site.api.get("/software_configs")["software_configs"] == []
+    finally:
+        service.stop()
