@@ -215,6 +215,10 @@ class CommonTemplate(Template):
 
     def param_schemata(self, param_defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
         section = self.t.get(self.PARAMETERS) or {}
+        if not isinstance(section, Mapping):
+            raise exception.StackValidationFailed(
+                message=_('"%(section)s" must contain a map of parameters. Found a [%(_type)s] instead')
+                % {'section': self.PARAMETERS, '_type': type(section)})
         make = self.param_schema_class.from_dict
         if param_defaults:
             return {name: make(name, {**schema, self.PARAM_DEFAULT: param_defaults[name]}

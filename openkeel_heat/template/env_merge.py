@@ -76,7 +76,7 @@ def parse_param(value: Any, schema: Any) -> Any:
         if schema.type == schema.NUMBER:
             return schema.str_to_num(value)
     except (ValueError, TypeError, exception.RequestLimitExceeded) as exc:
-        raise ValueError(_('Invalid parameter in environment %s.') % str(exc)) from None
+        raise exception.StackValidationFailed(message=_('Invalid parameter in environment %s.') % str(exc)) from None
     return value
 
 
@@ -92,7 +92,7 @@ def _merge_values(key: str, old: Any, new: Any, schema: Any, deep_merge: bool) -
     if schema.type == schema.STRING:
         return '%s%s' % (old, new)
     if schema.type == schema.NUMBER:
-        return old + new
+        return parse_param(old + new, schema)
     raise exception.InvalidMergeStrategyForParam(strategy=MERGE, param=key)
 
 
@@ -119,12 +119,23 @@ def merge_parameters(old: dict[str, Any], new: Mapping[str, Any], param_schemata
     return merged
 
 
+def _parse_file(files: Mapping[str, str], filename: str) -> dict[str, Any]:
+    if filename not in files:
+        raise exception.StackValidationFailed(message=_('The environment file "%s" is not among the files') % filename)
+    try:
+        return text.parse_environment(files[filename])
+    except ValueError as exc:
+        raise exception.StackValidationFailed(
+            message=_('Environment file "%(name)s" not in valid format: %(error)s')
+            % {'name': filename, 'error': exc}) from None
+
+
 def merge_environments(environment_files: Iterable[str] | None, files: Mapping[str, str], params: dict[str, Any],
                        param_schemata: Mapping[str, Any]) -> None:
     """Merge environment files, given by their names among the files, into ``params`` in place."""
     available_strategies: dict[str, str] = {}
     for filename in environment_files or ():
-        env = text.parse_environment(files[filename])
+        env = _parse_file(files, filename)
         strategies = env.pop(text.PARAMETER_MERGE_STRATEGIES, {})
         for section, content in env.items():
             if not content:

@@ -90,6 +90,9 @@ class Spent:
 
     size: int = 0
     seconds: float = 0.0
+    #: nested stacks made in memory, each with the number of its resources
+    tree: dict[str, int] = dataclasses.field(default_factory=dict)
+    tree_size: int = 0
 
 
 class _Account(threading.local):
@@ -129,6 +132,20 @@ def charge(what: str, size: int) -> None:
         if spent.size > limits.max_total_size:
             raise exception.RequestLimitExceeded(
                 message=_('The functions of the template make more than %s characters.') % limits.max_total_size)
+
+
+def charge_tree(name: str, resources: int, limit: int | None) -> None:
+    """Note a nested stack that is made in memory; RequestLimitExceeded when the tree has too many resources.
+
+    Where nobody limits their number there may be a tenth as many nested stacks as a list may have items.
+    """
+    spent = account.request
+    if spent is None:
+        return
+    spent.tree_size += resources - spent.tree.get(name, 0)
+    spent.tree[name] = resources
+    if (len(spent.tree) > _current.max_collection_items // 10) if limit is None else (spent.tree_size > limit):
+        raise exception.RequestLimitExceeded(message=exception.StackResourceLimitExceeded.msg_fmt)
 
 
 def charge_seconds(seconds: float) -> None:

@@ -80,7 +80,10 @@ class Schema(constr.Schema):
     def get_num(key: str, context: Mapping[str, Any]) -> Any:
         """A number of a schema by its key, None if absent."""
         value = context.get(key)
-        return None if value is None else constr.Schema.str_to_num(value)
+        try:
+            return None if value is None else constr.Schema.str_to_num(value)
+        except (ValueError, TypeError) as exc:
+            raise exception.InvalidSchemaError(message=str(exc)) from None
 
     @staticmethod
     def _check_dict(schema_dict: Any, allowed_keys: Sequence[str], entity: str) -> None:

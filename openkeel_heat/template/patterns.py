@@ -21,6 +21,8 @@ from openkeel_heat.template import sandbox
 #: ways times characters that are tried in this process; a few hundredths of a second
 _AFFORDABLE = 1_000_000
 _LONGEST_PATTERN = 10_000
+#: of the time that a yaql expression may take
+_SHARE = 0.25
 
 try:
     _parser: Any = importlib.import_module('re._parser')
@@ -98,7 +100,8 @@ def match_ends(pattern: str, texts: Sequence[str]) -> list[int | None]:
     if not texts or _is_affordable(pattern, max(map(len, texts))):
         return [None if (found := match(text)) is None else found.end() for text in texts]
     shown = pattern if len(pattern) <= 100 else pattern[:100] + '...'
-    ends: list[int | None] = sandbox.run(_('Matching the pattern "%s"') % shown, 'match', pattern, list(texts))
+    ends: list[int | None] = sandbox.run(_('Matching the pattern "%s"') % shown, 'match', pattern, list(texts),
+                                        share=_SHARE)
     return ends
 
 

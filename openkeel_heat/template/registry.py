@@ -12,7 +12,9 @@ The same structure holds hooks and restricted actions of single resources.
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -256,6 +258,41 @@ class GlobResourceInfo(MapResourceInfo):
         return resource_type != self.value and resource_type.startswith(self.name[:-1])
 
 
+class _Trail(threading.local):
+    """Types that lead to each other while one is looked up in this thread.
+
+    Mappings may lead in a circle, or from prefix to prefix without end, and each that leads nowhere is tried again
+    from every other one that leads to it.
+    """
+
+    def __init__(self) -> None:
+        self.types: list[str] = []
+        self.in_vain: set[str] = set()
+
+    @contextlib.contextmanager
+    def step(self, resource_type: str) -> Iterator[None]:
+        if resource_type in self.types or len(self.types) >= _LONGEST_TRAIL:
+            raise exception.StackValidationFailed(
+                message=_('The resource registry leads from type "%s" to itself, or through too many others.')
+                % self.types[0])
+        if resource_type in self.in_vain:
+            raise exception.EntityNotFound(entity='Resource Type', name=resource_type)
+        self.types.append(resource_type)
+        try:
+            yield
+        except exception.EntityNotFound:
+            self.in_vain.add(resource_type)
+            raise
+        finally:
+            self.types.pop()
+            if not self.types:
+                self.in_vain.clear()
+
+
+_LONGEST_TRAIL = 50
+_trail = _Trail()
+
+
 class ResourceRegistry:
     """The registry of one environment, chained to the global one."""
 
@@ -287,8 +324,11 @@ class ResourceRegistry:
                 self._level(here)[key] = value
             elif isinstance(value, dict):
                 self._load_registry(here, value)
-            else:
+            elif isinstance(value, str) and here != ['resources']:
                 self._register_info(here, ResourceInfo(self, here, value))
+            else:
+                raise exception.StackValidationFailed(
+                    message=_('The resource registry has no type or map for "%s"') % '/'.join(map(str, here)))
 
     def _level(self, path: list[str]) -> dict[str, Any]:
         """The map that holds the last key of a path, made if need be."""
@@ -393,6 +433,12 @@ class ResourceRegistry:
     def get_resource_info(self, resource_type: str, resource_name: str | None = None, registry_type: Any = None,
                           ignore: Any = None) -> Any:
         """The entry that decides what a type is; EntityNotFound if there is none."""
+        if registry_type is not None or ignore is not None:
+            return self._look_up(resource_type, resource_name, registry_type, ignore)
+        with _trail.step(resource_type):
+            return self._look_up(resource_type, resource_name, None, None)
+
+    def _look_up(self, resource_type: str, resource_name: str | None, registry_type: Any, ignore: Any) -> Any:
         matches = list(self.iterable_by(resource_type, resource_name))
         if self.global_registry is not None:
             matches.extend(self.global_registry.iterable_by(resource_type, resource_name))

@@ -49,14 +49,15 @@ class Died(Exception):
         self.out_of_time = out_of_time
 
 
-def run(what: str, operation: str, *arguments: Any) -> Any:
+def run(what: str, operation: str, *arguments: Any, share: float = 1) -> Any:
     """Evaluate something in a helper process.
 
     :param what: how to call it in errors
+    :param share: of the time that an expression may take
     :raises ValueError: it costs too much
     :raises SandboxError: its library refuses it
     """
-    seconds = limits.seconds_left()
+    seconds = limits.seconds_left() * share
     request = pickle.dumps((operation, seconds, limits.current().yaql_memory, *arguments))
     try:
         answer, used = _pool.ask(request, seconds)

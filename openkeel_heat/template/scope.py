@@ -9,6 +9,7 @@ asking about one resource costs nothing for the others.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,10 @@ from openkeel_heat.template.definition import BoundDefinition
 from openkeel_heat.template.graph import Dependencies
 from openkeel_heat.template.node_data import NodeData
 from openkeel_heat.template.output import OutputDefinition
+from openkeel_heat.template.sandbox import SandboxError
+
+#: characters of a resource's name; its column in the database has no room for more
+LONGEST_NAME = 255
 
 
 class ResourceProxy:
@@ -190,9 +195,10 @@ class StackDefinition:
                 if name in self._bound:
                     bound[name] = self._bound[name]
                     continue
-                definition.prepare(self)
-                if self._is_enabled(name):
-                    bound[name] = definition.bind(self)
+                with self._told(name):
+                    definition.prepare(self)
+                    if self._is_enabled(name):
+                        bound[name] = definition.bind(self)
             self._bound = bound
             self._all_bound = True
         return self._bound
@@ -231,10 +237,15 @@ class StackDefinition:
         known = self._template.definitions
         graph = Dependencies()
         for name, required_names in requirements.items():
-            if '/' in name:
-                raise exception.StackValidationFailed(message=_('Resource name may not contain "/"'))
+            if '/' in name or '\0' in name:
+                raise exception.StackValidationFailed(
+                    message=_('Resource name may not contain "%s"') % ('/' if '/' in name else '\\0'))
+            if len(name) > LONGEST_NAME:
+                raise exception.StackValidationFailed(
+                    message=_('Resource name may not have more than %d characters') % LONGEST_NAME)
             if required_names is None or not self.has_all(known[name].static_references or ()):
-                required_names = self.resource_definition(name).required_resource_names()
+                with self._told(name):
+                    required_names = self.resource_definition(name).required_resource_names()
             for required in required_names:
                 if required in requirements:
                     if required not in weak:
@@ -243,6 +254,17 @@ class StackDefinition:
                     raise exception.InvalidTemplateReference(resource=required, key=name)
             graph += (name, None)
         return graph
+
+    @contextlib.contextmanager
+    def _told(self, name: str) -> Iterator[None]:
+        """Errors of functions that are evaluated to know what there is, told with the name of the resource."""
+        try:
+            yield
+        except exception.HeatException:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, SandboxError) as exc:
+            raise exception.StackValidationFailed(path=[self._template.RESOURCES, str(name)],
+                                                  message=str(exc)) from exc
 
     def _requirements(self) -> dict[str, Iterable[str] | None]:
         """What each resource that is not left out needs; None where its definition has to be bound to tell.
@@ -254,10 +276,11 @@ class StackDefinition:
         for name, definition in self._template.definitions.items():
             required = definition.static_requirements
             if required is None:
-                definition.prepare(self)
-                if not self._is_enabled(name):
-                    continue
-                self.resource_definition(name)
+                with self._told(name):
+                    definition.prepare(self)
+                    if not self._is_enabled(name):
+                        continue
+                    self.resource_definition(name)
             requirements[name] = required
         return requirements
 

@@ -144,6 +144,8 @@ def simple_parse(text: str | bytes, url: str | None = None, limits: bounds.Limit
     limits = limits or bounds.current()
     if isinstance(text, bytes):
         text = text.decode('utf-8')
+    if not isinstance(text, str):
+        raise ValueError(_('The template is not a JSON object or YAML mapping.'))
     data: Any
     try:
         data = load_json(text, limits.max_nesting)
@@ -181,6 +183,8 @@ def parse_environment(text: str | None, limits: bounds.Limits | None = None) -> 
     limits = limits or bounds.current()
     if text is None:
         return {}
+    if not isinstance(text, str):
+        raise ValueError(_('The environment is not a valid YAML mapping data type.'))
     try:
         env = yaml_reader.load(text, limits)
     except RecursionError:

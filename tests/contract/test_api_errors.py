@@ -21,7 +21,7 @@ HEAT = {
 }
 OTHERS = RECORDED["non_heat"]
 #: Of the client's making, but 500 with Heat.
-BETTER = {"InvalidRestrictedAction": 400}
+BETTER = {"InvalidExternalResourceDependency": 400, "InvalidRestrictedAction": 400}
 STACK = "/v1/test_tenant_id/stacks/s1/aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
 
 

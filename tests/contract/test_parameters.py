@@ -27,6 +27,9 @@ SAME_VALUE = {(5, '5', 'number'), ('true', 'yes', 'boolean')}
 #: values of number parameters that no JSON can hold: refused, where Heat takes them and answers with broken JSON
 NOT_FINITE = {'nan', 'inf'}
 
+#: a bound that is no number: the same text, in an error whose text clients get to see
+TOLD = {'constraint length bad num'}
+
 #: texts that come from a library and differ among its versions
 LIBRARY_TEXTS = {'Exactly 5, 6 or 7 columns': 'Exactly 5 or 6 columns'}
 
@@ -111,7 +114,10 @@ def test_parameters() -> None:
             assert (got['value_error'], got['text']) == (
                 {'class': 'ValueError', 'message': text}, value)
             continue
-        if as_text(got) != as_text(vector['result']):
+        want = vector['result']
+        if vector['label'] in TOLD:
+            want = {'construct_error': {**want['construct_error'], 'class': 'InvalidSchemaError'}}
+        if as_text(got) != as_text(want):
             bad.append('%d %s %s %s %s\n  want %s\n  got  %s' % (
                 index, vector['label'], vector['schema'], vector['env'], vector['version'], vector['result'], got))
     print('%d parameter vectors' % len(DATA['vectors']))

@@ -64,7 +64,7 @@ def test_policy(recorded: dict[str, Any]) -> None:
 
 
 #: Errors of the client's making that Heat answers with 500.
-BETTER_STATUS = {"InvalidRestrictedAction": 400}
+BETTER_STATUS = {"InvalidExternalResourceDependency": 400, "InvalidRestrictedAction": 400}
 
 
 def test_fault_map() -> None:

@@ -29,6 +29,7 @@ _BY_STATUS: dict[type[exc.HTTPException], tuple[str, ...]] = {
         "IncompatibleObjectVersion",
         "Invalid",
         "InvalidBreakPointHook",
+        "InvalidExternalResourceDependency",
         "InvalidRestrictedAction",
         "InvalidSchemaError",
         "InvalidTemplateReference",

@@ -46,8 +46,8 @@ language: list[cfg.Opt] = [
         "yaql_seconds",
         default=2.0,
         min=0.05,
-        help="Seconds of CPU that one yaql expression may take. It also holds for the match of an allowed_pattern "
-        "whose cost cannot be told beforehand.",
+        help="Seconds of CPU that one yaql expression may take. The match of an allowed_pattern whose cost cannot be "
+        "told beforehand may take a quarter of it.",
     ),
     cfg.FloatOpt(
         "yaql_total_seconds",

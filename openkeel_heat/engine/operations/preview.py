@@ -140,7 +140,12 @@ def nested_parameters(stack: Stack) -> dict[str, Any]:
     """``NestedParameters`` of the template resources of a stack, all the way down."""
     found = {}
     for name, resource in stack.resources.items():
-        nested = resource.get_nested_parameters_stack()
+        try:
+            nested = resource.get_nested_parameters_stack()
+        except exceptions.HeatException:
+            raise
+        except (ValueError, TypeError) as error:
+            raise exceptions.StackValidationFailed(error=error, resource=resource) from error
         if nested is None:
             continue
         entry = {

@@ -13,6 +13,7 @@ from oslo_messaging.rpc.dispatcher import ExpectedException
 
 from openkeel_heat.common import exceptions
 from openkeel_heat.engine.operations.runtime import Runtime
+from openkeel_heat.template import limits
 
 
 class Endpoints:
@@ -28,7 +29,8 @@ def endpoint(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def call(self: Endpoints, context: Any, **arguments: Any) -> Any:
         try:
-            return method(self, context, **arguments)
+            with limits.request():
+                return method(self, context, **arguments)
         except exceptions.HeatException:
             raise ExpectedException() from None  # keeps the error that is being handled
 

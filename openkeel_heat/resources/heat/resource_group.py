@@ -137,7 +137,9 @@ class ResourceGroup(GroupSchema, StackResource):
     def _resource_names(self, size: int | None = None) -> Iterator[str]:
         skipped = self._name_skiplist()
         names = (name for name in map(str, itertools.count()) if name not in skipped)
-        return itertools.islice(names, self.get_size() if size is None else size)
+        count = self.get_size() if size is None else size
+        self.check_size(count)
+        return itertools.islice(names, count)
 
     def _count_skipped(self, existing_members: Iterable[str]) -> int:
         return len(self._name_skiplist() & set(existing_members))

@@ -19,6 +19,7 @@ from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import attributes
 from openkeel_heat.resources.kit.resource import PollDelay, Resource
+from openkeel_heat.template import limits
 
 LOG = logging.getLogger(__name__)
 
@@ -89,14 +90,27 @@ class StackResource(Resource):
         self._child_nested_depth()
         template = self._compiled_child(child_template, child_params)
         self._validate_nested_resources(template)
+        limits.charge_tree(stack_name, len(template.resource_definitions), self._most_resources())
         return self.stack.nested_stacks.build(
             self, template, name=stack_name,
             timeout_mins=self.stack.timeout_mins if timeout_mins is None else timeout_mins)
 
+    @staticmethod
+    def _most_resources() -> int | None:
+        """How many resources a stack and all below it may have."""
+        limit = cfg.CONF.max_resources_per_stack
+        return None if limit == -1 else limit
+
+    @staticmethod
+    def check_size(count: int) -> None:
+        """Refuse a child of so many members that it would be too much to make a template of them."""
+        if count > limits.current().max_collection_items:
+            raise exception.RequestLimitExceeded(message=exception.StackResourceLimitExceeded.msg_fmt)
+
     def _validate_nested_resources(self, template: Any) -> None:
         """The whole tree must keep within max_resources_per_stack."""
-        limit = cfg.CONF.max_resources_per_stack
-        if limit == -1:
+        limit = self._most_resources()
+        if limit is None:
             return
         nested = self.stack.nested_stacks
         total = len(template.resource_definitions) + nested.total_resources(

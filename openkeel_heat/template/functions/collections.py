@@ -13,8 +13,9 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.template import limits, text
 from openkeel_heat.template.nodes import FunctionNode, is_function, is_sequence, resolve
 
-#: what an item costs beside its characters
+#: what an item costs beside its characters: one that is passed on, and one that is made
 _ITEM = 8
+_MADE = 128
 #: characters that one replacement may make before they are counted
 _LARGE = 1 << 16
 
@@ -243,8 +244,8 @@ def _substitute(keys: tuple[Any, ...], values: tuple[Any, ...], template: Any, f
             if isinstance(value, str) and (len(template) + 1) * len(value) > _LARGE:
                 limits.charge(fn_name, template.count(key) * len(value))
             template = template.replace(key, value)
-        return template, len(template) + _ITEM
-    size = _ITEM
+        return template, len(template) + _MADE
+    size = _MADE
     if isinstance(template, Sequence):
         out_list = []
         for item in template:
