@@ -44,6 +44,10 @@ def test_no_vector_is_left_out() -> None:
     assert len(DATA['vectors']) == DATA['count'] == 76
 
 
+#: templates that Heat takes and then cannot store
+REFUSED = {'resource name 256': 'Resource name may not have more than 255 characters'}
+
+
 @pytest.mark.parametrize('vector', DATA['vectors'], ids=lambda v: v['label'])
 def test_graph_of_a_template(vector: dict[str, Any]) -> None:
     def build() -> tuple[StackDefinition, Dependencies]:
@@ -51,6 +55,10 @@ def test_graph_of_a_template(vector: dict[str, Any]) -> None:
         definition = StackDefinition(template)
         return definition, definition.dependencies(names_not_strict(definition))
 
+    if vector['label'] in REFUSED:
+        with pytest.raises(exception.StackValidationFailed, match=REFUSED[vector['label']]):
+            build()
+        return
     if 'error' in vector:
         with pytest.raises(exception.HeatException) as caught:
             build()
