@@ -241,6 +241,7 @@ def lock_state(c: Connection, resource_id: int) -> Record | None:
         "replaced_by",
         "stack_id",
         "name",
+        "attr_data_id",
     )
     return sql.one(sql.select(c, _resource, names, id=resource_id))
 

@@ -67,7 +67,8 @@ class Start:
 class Started:
     """The stack's row and the active resources as they are after the start.
 
-    ``templates``: ids of templates that are of use now, and may be of none when resources have come to the new one.
+    ``extra``: what is kept of the traversal beside its graph. ``templates`` in it are ids of templates that are of use
+    now, and may be of none when resources have come to the new one.
     """
 
     template_id: int
@@ -75,7 +76,7 @@ class Started:
     stack: Record
     rows: list[Record]
     new: dict[str, int]
-    templates: frozenset[int] = frozenset()
+    extra: Mapping[str, Any]
 
 
 @operation
@@ -116,12 +117,15 @@ def _start(c: Connection, spec: Start) -> Started | None:
     snapshots: list[str] = []
     if spec.action == "DELETE":
         snapshots = [str(one) for one in sql.select(c, models.snapshot, ("id",), stack_id=spec.stack_id).scalars()]
+    carried: set[int] = set()
     deps, targets = spec.graph(new, snapshots)
     values["current_deps"] = deps
     sql.update(c, _stack, values, id=spec.stack_id)
     if spec.insert is None:
         if spec.tags is not None:
             stacks.set_tags.within(c, spec.stack_id, spec.tags)
+        if row is not None and row["status"] == "IN_PROGRESS":
+            carried.update(sync_points.ours.within(c, spec.stack_id, expected).get("templates", ()))
         sync_points.delete.within(c, spec.stack_id)
         snapshotting = row is not None and (row["action"], row["status"]) == ("SNAPSHOT", "IN_PROGRESS")
         if snapshotting and expected != spec.traversal_id:
@@ -130,12 +134,13 @@ def _start(c: Connection, spec: Start) -> Started | None:
             templates.delete_unreferenced.within(c, [old_prev])
     if spec.snapshot is not None:
         sql.insert(c, models.snapshot, spec.snapshot)
-    sync_points.insert_many.within(c, spec.stack_id, spec.traversal_id, targets, spec.extra)
+    older = {one["current_template_id"] for one in rows} | {old_prev} | carried
+    older -= {template_id, prev, None}
+    extra = {**(spec.extra or {}), "templates": sorted(older)} if older else spec.extra
+    sync_points.insert_many.within(c, spec.stack_id, spec.traversal_id, targets, extra)
     events.insert_many.within(c, [spec.event])
     stored = Record({**(row or {}), **(spec.insert or {}), **values, "id": spec.stack_id})
-    older = {one["current_template_id"] for one in rows} | {old_prev}
-    older -= {template_id, prev, None}
-    return Started(template_id, prev, stored, rows, new, frozenset(older))
+    return Started(template_id, prev, stored, rows, new, extra or {})
 
 
 @operation

@@ -109,14 +109,12 @@ class Convergence:
             return found
         return self.keep(found)
 
-    def forget(self, traversal_id: str) -> Traversal | None:
-        """A traversal is over; what this engine knew of it."""
+    def forget(self, traversal_id: str) -> None:
         found = self.traversals.drop(traversal_id)
         if found is not None:
             found.over = True
             if found.timer is not None:
                 found.timer.cancel()
-        return found
 
     # nodes ------------------------------------------------------------------------------------------------------
     def has_room(self) -> bool:

@@ -151,7 +151,18 @@ class Driver:
         if write.engine_id is None and (row.action, row.status, row.current_template_id) != self._seen:
             return False
         write.atomic_key = row.atomic_key
+        self._attributes(write, row.attr_data_id)
         return True
+
+    def _attributes(self, write: Write, attr_data_id: int | None) -> None:
+        """A reader may have stored attribute values meanwhile: they are what the write makes out of date."""
+        record = self._resource.record
+        if attr_data_id == record.attr_data_id:
+            return
+        record.attr_data_id = attr_data_id
+        begins = (write.values or {}).get('status', 'COMPLETE') != 'COMPLETE'
+        if begins or write.drop_attributes is not None or write.attributes is not None:
+            write.drop_attributes = attr_data_id
 
     def _written(self, write: Write, answer: Written) -> None:
         record = self._resource.record

@@ -69,7 +69,7 @@ class Traversal:
         self.timer: Any = None
         self.over = False
         #: Templates that may be of no use any more when this traversal is over.
-        self.templates: frozenset[int] = frozenset()
+        self.templates: frozenset[int] = frozenset(extra.get('templates') or ())
         self._by_target: dict[Target, Node] | None = None
         self._predecessors: dict[Node, frozenset[str]] = {}
 

@@ -157,9 +157,9 @@ def _begin(hub: Convergence, context: Any, stack: Any, spec: Start, planner: _Pl
     stack.prev_raw_template_id = started.prev_template_id
     if spec.template_id is None and template is not None:
         templates.remember(started.template_id, template)
-    gone = hub.forget(former) if former else None
-    found = hub.keep(Traversal(context, started.stack, spec.extra, planner.graph))
-    found.templates = started.templates | (gone.templates if gone is not None else frozenset())
+    if former:
+        hub.forget(former)
+    found = hub.keep(Traversal(context, started.stack, started.extra, planner.graph))
     events.announce(context, found.stack, [spec.event])
     leaves = sorted(found.graph.leaves(), key=lambda node: node.is_update)
     if leaves:

@@ -18,6 +18,7 @@ from openkeel_heat.db import nodes, recovery, resources, session, stacks, sync_p
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine.convergence.recovery import Recovery
 from openkeel_heat.engine.stack import Stack
+from openkeel_heat.resources.kit import attributes
 from openkeel_heat.rpc import messaging
 from tests.fixtures import templates
 from tests.fixtures.checks import Database
@@ -533,3 +534,30 @@ def test_a_snapshot_of_a_cut_start_fails(life, graveyard):
     graveyard.scan()
     assert snapshots.get(made).status == 'IN_PROGRESS'
     until(lambda: graveyard.scan() or snapshots.get(made).status == 'FAILED', 'failed', 5)
+
+
+# attributes ---------------------------------------------------------------------------------------------------------
+
+def test_attributes_stored_by_a_reader_go_with_the_next_change(life, monkeypatch):
+    """A reader stores values just when a node that has loaded the row begins to change it."""
+    from openkeel_heat.engine.convergence.driver import Driver
+
+    monkeypatch.setattr('openkeel_heat.resources.heat.test_resource.TestResource.attributes_schema', {
+        'output': attributes.Schema('kept'), 'other': attributes.Schema('kept')})
+    life.create(hot({'a': resource('1')}))
+    row = life.resources()['a']
+    write_for = Driver.write_for
+    read: list[int | None] = []
+
+    def meanwhile(self: Driver, step: Any) -> Write:
+        if step.action == 'UPDATE' and not read:
+            read.append(resources.store_attributes(row.id, row.atomic_key, {'output': '1'}, None))
+        return write_for(self, step)
+    monkeypatch.setattr(Driver, 'write_for', meanwhile)
+    life.update(hot({'a': resource('2')}))
+    assert read and read[0] is not None
+    assert life.resources()['a'].attr_data_id is None
+    assert life.database.rows(
+        'SELECT p.id FROM resource_properties_data p WHERE NOT EXISTS (SELECT 1 FROM resource r WHERE '
+        'r.rsrc_prop_data_id = p.id OR r.attr_data_id = p.id) AND NOT EXISTS (SELECT 1 FROM event e WHERE '
+        'e.rsrc_prop_data_id = p.id)') == []

@@ -92,6 +92,7 @@ class Rows:
             action: Any = self.action
             status: Any = self.status
             current_template_id: Any = self.template
+            attr_data_id: Any = None
         return State()
 
     def apply(self, stack_id: str, traversal_id: str, writes: list[Write], merges: Any = ()) -> Any:
