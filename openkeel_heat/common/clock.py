@@ -16,7 +16,6 @@ from openkeel_heat.common.i18n import _
 
 #: The form of the moments inside worker messages (start of a snapshot action).
 WIRE_FORMAT = "%Y-%m-%dT%H:%M:%S.%f"
-_ISO = "%Y-%m-%dT%H:%M:%SZ"
 _DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?$")
 
 _override: datetime.datetime | None = None
@@ -44,8 +43,8 @@ def isotime(moment: datetime.datetime | None) -> str | None:
     if moment is None:
         return None
     if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC)
-    return moment.strftime(_ISO)
+        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
+    return moment.isoformat(timespec="seconds") + "Z"
 
 
 def parse_isotime(text: str) -> datetime.datetime:

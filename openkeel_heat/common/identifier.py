@@ -58,6 +58,10 @@ class HeatIdentifier(Mapping[str, str]):
     def __repr__(self) -> str:
         return repr(self.identity)
 
+    def as_dict(self) -> dict[str, str]:
+        """The mapping itself, which is what crosses the bus."""
+        return dict(self.identity)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 

@@ -124,6 +124,29 @@ def list_active_by_stack(c: Connection, stack_id: str, data: bool = False) -> li
     return _with_data(c, rows) if data else rows
 
 
+#: What a list shows of a resource, and what leads to its definition.
+_SHOWN = tuple(
+    _resource.c[name]
+    for name in (
+        "id", "uuid", "name", "nova_instance", "action", "status", "status_reason", "replaced_by",
+        "current_template_id", "stack_id", "created_at", "updated_at",
+    )
+)  # fmt: skip
+_SHOWN_BY_STACK = sa.select(*_SHOWN).where(_resource.c.stack_id == sa.bindparam("s")).order_by(_resource.c.id)
+_SHOWN_BY_ROOT = sa.select(*_SHOWN).where(_resource.c.root_stack_id == sa.bindparam("s")).order_by(_resource.c.id)
+
+
+@query
+def list_shown(
+    c: Connection, stack_id: str, filters: Mapping[str, Any] | None = None, below: bool = False
+) -> list[Record]:
+    """What lists show of the resources of a stack (and, of a root stack with `below`, of all stacks below it)."""
+    statement = _SHOWN_BY_ROOT if below else _SHOWN_BY_STACK
+    if filters:
+        statement = statement.where(*sql.filters(_resource, filters, FILTER_KEYS))
+    return sql.many(c.execute(statement, {"s": stack_id}))
+
+
 @query
 def list_light(c: Connection, stack_id: str) -> list[Record]:
     """What a graph needs to know of the resources of a stack: no metadata, no properties, no attributes."""

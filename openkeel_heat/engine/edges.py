@@ -73,3 +73,27 @@ def dependencies(stack: Stack, ignore_errors: bool | None = None, explicit_only:
                 raise
             LOG.warning("Ignoring error adding implicit dependencies for %s: %s", name, error)
     return view.graph
+
+
+def required_by(stack: Stack, name: str) -> list[str]:
+    """Names of the resources that depend on one directly.
+
+    Where neither a type nor the state of a resource has a say in it, they are kept with what nodes of the stack share.
+    """
+    shared = stack.defn.shared
+    table = shared.required_by
+    if table is None:
+        graph = stack.dependencies
+        table = {one: list(others) for one in stack.defn if (others := tuple(graph.required_by(one)))}
+        if _said_by_template(stack):
+            shared.required_by = table
+    return list(table.get(name, ()))
+
+
+def _said_by_template(stack: Stack) -> bool:
+    from openkeel_heat.resources.kit.resource import Resource
+
+    if any(definition.static_requirements is None for definition in stack.t.definitions.values()):
+        return False
+    return all(getattr(cls, method) is getattr(Resource, method)
+               for cls in set(_classes(stack).values()) for method in (_EXPLICIT, _IMPLICIT))

@@ -14,7 +14,7 @@ Other resources are known in three ways that differ in cost:
 
 ``stack.defn``            the scope of template functions: proxies made of the node data given, no SQL
 ``stack.resources``       Resource objects of the current template, their rows loaded in ONE query at first use
-``stack.resource_get(n)`` one Resource, even if the current template does not name it any more
+``stack.resource_get(n)`` one Resource, even if the current template does not name it any more; only its row is read
 """
 from __future__ import annotations
 
@@ -108,6 +108,7 @@ class Stack(Mapping[str, Any]):
     def _forget(self) -> None:
         """Drop what was derived from the definition."""
         self._resources: dict[str, Any] | None = None
+        self._made: dict[str, Any] = {}
         self._rows: dict[str, Any] | None = None
         self._dependencies: Any = None
         self._outputs: dict[str, Any] | None = None
@@ -232,7 +233,8 @@ class Stack(Mapping[str, Any]):
         """Resource objects of the enabled definitions, by name."""
         if self._resources is None:
             rows = self.resource_rows()
-            self._resources = {name: self.make_resource(name, rows.get(name)) for name in self.defn}
+            made = self._made
+            self._resources = {name: made.get(name) or self.make_resource(name, rows.get(name)) for name in self.defn}
         return self._resources
 
     def resource_rows(self) -> dict[str, Any]:
@@ -250,6 +252,7 @@ class Stack(Mapping[str, Any]):
         """Take the resources' rows from a query that was made already."""
         self._rows = records.by_name(rows)
         self._resources = None
+        self._made = {}
 
     def make_resource(self, name: str, row: Any = None, cls: Any = None) -> Any:
         """The Resource object for a name in this definition, with the record of ``row``. KeyError: no such name."""
@@ -284,17 +287,33 @@ class Stack(Mapping[str, Any]):
             known = self.resources.get(row.name)
             if known is not None and known.record.id == row.id:
                 return known
+        return self._of_its_template(row)
+
+    def _of_its_template(self, row: Any) -> Any:
         try:
-            return self.for_template(template_id).resource_from_row(row)
+            return self.for_template(row.current_template_id).resource_from_row(row)
         except (KeyError, exceptions.NotFound):
             return None
 
     def resource_get(self, name: str) -> Any:
         """The Resource of that name in the template, else among the rows; None when there is neither."""
+        if self._resources is None and self._rows is None and self.id is not None and not self.in_convergence_check:
+            return self._resource_alone(name)
         resource = self.resources.get(name)
         if resource is None and name in self.resource_rows():
             resource = self.resource_of_any_template(self.resource_rows()[name])
         return resource
+
+    def _resource_alone(self, name: str) -> Any:
+        """One resource of a stack of whose other resources nothing was read."""
+        if name not in self._made:
+            from openkeel_heat.db import resources as db
+
+            row = records.by_name(db.list_by_name(str(self.id), name)).get(name)
+            if name not in self.defn:
+                return None if row is None else self._of_its_template(row)
+            self._made[name] = self.make_resource(name, row)
+        return self._made[name]
 
     def resource(self, name: str) -> Any:
         """The Resource of an enabled name; KeyError otherwise."""
@@ -339,10 +358,9 @@ class Stack(Mapping[str, Any]):
 
     def required_by(self, name: str) -> list[str]:
         """Names of the resources that depend on this one directly."""
-        try:
-            return list(self.dependencies.required_by(name))
-        except KeyError:
-            return []
+        from openkeel_heat.engine import edges
+
+        return edges.required_by(self, name)
 
     def total_resources(self, stack_id: str | None = None) -> int:
         """Live resources in the whole tree of the (root) stack; 0 for a stack that is not stored."""

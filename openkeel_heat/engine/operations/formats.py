@@ -40,7 +40,7 @@ def stack(stk: Any, preview: bool = False, resolve_outputs: bool = True) -> dict
     description = stk.t[stk.t.DESCRIPTION]
     info = {
         "stack_name": stk.name,
-        "stack_identity": dict(stk.identifier()),
+        "stack_identity": stk.identifier().as_dict(),
         "creation_time": _isotime(stk.created_time or clock.utcnow()),
         "updated_time": _isotime(stk.updated_time),
         "deletion_time": _isotime(stk.deleted_time),
@@ -67,7 +67,7 @@ def stack(stk: Any, preview: bool = False, resolve_outputs: bool = True) -> dict
 def stack_summary(row: Any, tags: list[str] | None) -> dict[str, Any]:
     """One row of a list of stacks."""
     return {
-        "stack_identity": dict(identifier.HeatIdentifier(row.tenant, row.name, row.id)),
+        "stack_identity": identifier.HeatIdentifier(row.tenant, row.name, row.id).as_dict(),
         "stack_name": row.name,
         "description": "",
         "stack_action": row.action,
@@ -130,28 +130,33 @@ def resource_properties(res: Any) -> dict[str, Any]:
     return {name: value(name) for name in res.properties_schema}
 
 
-def resource(res: Any, detail: bool = True, with_props: bool = False, with_attr: Any = None) -> dict[str, Any]:
-    """A resource. ``detail``: description, metadata and attributes (these not when ``with_attr`` is False)."""
-    stk = res.stack
-    record = res.record
+def resource_state(stk: Any, name: str, type_name: str, record: Any) -> dict[str, Any]:
+    """What a row or a record says of a resource: all that a list shows of most types."""
+    identity = stk.identifier().as_dict()
     info: dict[str, Any] = {
         "updated_time": _isotime(record.updated_at or record.created_at),
         "creation_time": _isotime(record.created_at),
-        "resource_name": res.name,
+        "resource_name": name,
         "physical_resource_id": record.nova_instance or "",
-        "resource_action": record.action,
-        "resource_status": record.status,
-        "resource_status_reason": record.status_reason,
-        "resource_type": res.type(),
-        "resource_identity": dict(res.identifier()),
-        "stack_identity": dict(stk.identifier()),
+        "resource_action": record.action or "INIT",
+        "resource_status": record.status or "COMPLETE",
+        "resource_status_reason": record.status_reason or "",
+        "resource_type": type_name,
+        "resource_identity": {**identity, "path": f"/resources/{name}"},
+        "stack_identity": identity,
         "stack_name": stk.name,
-        "required_by": res.required_by(),
+        "required_by": stk.required_by(name),
     }
-    if res.has_nested():
-        info["nested_stack_id"] = dict(res.nested_identifier())
     if stk.parent_resource_name:
         info["parent_resource"] = stk.parent_resource_name
+    return info
+
+
+def resource(res: Any, detail: bool = True, with_props: bool = False, with_attr: Any = None) -> dict[str, Any]:
+    """A resource. ``detail``: description, metadata and attributes (these not when ``with_attr`` is False)."""
+    info = resource_state(res.stack, res.name, res.type(), res.record)
+    if res.has_nested():
+        info["nested_stack_id"] = dict(res.nested_identifier())
     if detail:
         info["description"] = res.t.description
         info["metadata"] = res.metadata_get()
@@ -166,10 +171,11 @@ def resource(res: Any, detail: bool = True, with_props: bool = False, with_attr:
 def event(row: Any, stack_identifier: Any, root_stack_identifier: Any = None,
           properties: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """An event; ``properties`` only where one event is shown in full."""
-    of_resource = identifier.ResourceIdentifier(resource_name=row.resource_name, **stack_identifier)
+    of_stack = stack_identifier.as_dict()
+    path = f"{of_stack['path'].rstrip('/')}/resources/{row.resource_name}/events/{row.uuid}"
     info = {
-        "event_identity": dict(identifier.EventIdentifier(event_id=str(row.uuid), **of_resource)),
-        "stack_identity": dict(stack_identifier),
+        "event_identity": {**of_stack, "path": path},
+        "stack_identity": of_stack,
         "stack_name": stack_identifier.stack_name,
         "event_time": _isotime(row.created_at),
         "resource_name": row.resource_name,
@@ -180,7 +186,7 @@ def event(row: Any, stack_identifier: Any, root_stack_identifier: Any = None,
         "resource_type": row.resource_type,
     }
     if root_stack_identifier:
-        info["root_stack_id"] = dict(root_stack_identifier)
+        info["root_stack_id"] = root_stack_identifier.as_dict()
     if properties is not None:
         info["resource_properties"] = dict(properties)
     return info

@@ -61,17 +61,44 @@ def list_resources(context: Any, identity: Mapping[str, str], nested_depth: int 
     depth = min(int(nested_depth or 0), cfg.CONF.max_nested_stack_depth)
     wanted = params.translate_filters(filters) if filters is not None else {}
     type_name = wanted.pop("type", None)
-    found = _Tree(context, stack, depth, wanted).resources()
-    return [formats.resource(resource, detail=with_detail) for resource in found
-            if type_name is None or resource.type() in type_name]
+    show = _in_detail if with_detail else _at_a_glance
+    found = (show(owner, row, type_name) for owner, row in _Tree(context, stack, depth, wanted, with_detail).rows())
+    return [info for info in found if info is not None]
+
+
+def _in_detail(stack: Stack, row: Any, types: Any) -> dict[str, Any] | None:
+    resource = stack.resource_of_any_template(row)
+    if resource is None or (types is not None and resource.type() not in types):
+        return None
+    return formats.resource(resource)
+
+
+def _at_a_glance(stack: Stack, row: Any, types: Any) -> dict[str, Any] | None:
+    """What a list shows of a row. Only a type that has stacks below it takes a Resource to tell."""
+    from openkeel_heat.resources.kit.resource import Resource
+
+    try:
+        view = stack.for_template(row.current_template_id)
+    except exceptions.NotFound:  # the template is gone
+        return None
+    name = row.name
+    if name not in view.defn:
+        return None
+    type_name = view.t.definitions[name].resource_type
+    if types is not None and type_name not in types:
+        return None
+    if view.env.get_class_to_instantiate(type_name, name).has_nested is not Resource.has_nested:
+        return formats.resource(view.resource_from_row(row), detail=False)
+    return formats.resource_state(view, name, type_name, row)
 
 
 class _Tree:
-    """The resources of a stack and of the stacks below it, down to a depth: a stack, then what is inside of it."""
+    """The rows of a stack and of the stacks below it, down to a depth: a stack, then what is inside of it."""
 
-    def __init__(self, context: Any, stack: Stack, depth: int, filters: Mapping[str, Any]) -> None:
+    def __init__(self, context: Any, stack: Stack, depth: int, filters: Mapping[str, Any], in_detail: bool) -> None:
         self._stack = stack
         self._depth = depth
+        self._in_detail = in_detail
         assert stack.id is not None
         below = stacks.list_descendants(stack.id, max_depth=depth) if depth else []
         self._below = {row.id: Stack.from_row(context, row) for row in below}
@@ -82,25 +109,28 @@ class _Tree:
         """One query for the whole tree of a root stack, one per stack otherwise."""
         stack_id = self._stack.id
         assert stack_id is not None
-        if self._depth and self._stack.owner_id is None:
+        whole = self._depth and self._stack.owner_id is None
+        if self._in_detail and whole:
             rows = resources.list_by_root(stack_id, filters)
+        elif whole:
+            rows = resources.list_shown(stack_id, filters, below=True)
         else:
-            rows = [row for one in (stack_id, *self._below) for row in resources.list_by_stack(one, filters)]
+            read = resources.list_by_stack if self._in_detail else resources.list_shown
+            rows = [row for one in (stack_id, *self._below) for row in read(one, filters)]
         found: dict[str, list[Any]] = {}
         for row in rows:
             found.setdefault(row.stack_id, []).append(row)
         return {key: list(records.by_name(rows).values()) for key, rows in found.items()}
 
-    def resources(self) -> Iterator[Any]:
+    def rows(self) -> Iterator[tuple[Stack, Any]]:
         return self._walk(self._stack, self._depth)
 
-    def _walk(self, stack: Stack, depth: int) -> Iterator[Any]:
+    def _walk(self, stack: Stack, depth: int) -> Iterator[tuple[Stack, Any]]:
         rows = self._rows.get(str(stack.id), [])
-        stack.use_rows(rows)
+        if self._in_detail:
+            stack.use_rows(rows)
         for row in self._shown.get(str(stack.id), []):
-            resource = stack.resource_of_any_template(row)
-            if resource is not None:
-                yield resource
+            yield stack, row
         if not depth:
             return
         for row in rows:
@@ -175,7 +205,12 @@ def signal(runtime: Runtime, context: Any, identity: Mapping[str, str], resource
     resource._signal_check_action()
     resource._signal_check_hook(details)
     if sync_call or not callable(getattr(resource, "handle_signal", None)):
-        _handle_signal(runtime, stack, resource, details)
+        try:
+            _handle_signal(runtime, stack, resource, details)
+        except exceptions.ResourceFailure as failure:
+            if isinstance(failure.exc, ValueError):  # what was sent is no signal for this resource
+                raise exceptions.Invalid(reason=failure.error_message) from failure
+            raise
     else:
         runtime.run_later(("signal", resource.record.id), _handle_signal, runtime, stack, resource, details)
     return resource.metadata_get() if sync_call else None

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import datetime
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ import pytest
 
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.context import RequestContext
+from openkeel_heat.common.identifier import HeatIdentifier
 from openkeel_heat.rpc import listener_client, local_bus, messaging, methods, server
 from openkeel_heat.rpc.client import EngineClient
 from openkeel_heat.rpc.worker_client import WorkerClient
@@ -230,3 +233,32 @@ def test_trace_travels_with_the_context(monkeypatch: pytest.MonkeyPatch, context
         assert profiler.get().get_base_id() == "b"
     finally:
         profiler.clean()
+
+
+class Odd(dict[str, Any]):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        ({"a": [1, 2.5, "x", None, True, {"b": []}]}, True),
+        ([], True),
+        (None, True),
+        ("text", True),
+        ({1: "a"}, False),
+        ({"a": (1, 2)}, False),
+        ({"a": [{"b": {"c": datetime.datetime(2026, 1, 2, 3, 4, 5)}}]}, False),
+        ({"a": {1, 2}}, False),
+        ([Odd(a=1)], False),
+        (HeatIdentifier("t", "s", "i"), False),
+    ],
+)
+def test_what_is_plain_is_sent_as_it_is(value: Any, plain: bool) -> None:
+    from openkeel_heat.rpc.serializer import RequestContextSerializer, is_plain
+
+    assert is_plain(value) is plain
+    sent = RequestContextSerializer().serialize_entity(None, value)
+    assert (sent is value) is plain
+    usual = oslo_messaging.JsonPayloadSerializer().serialize_entity(None, value)
+    assert json.dumps(sent) == json.dumps(usual)

@@ -101,6 +101,72 @@ def test_reads_cost_a_handful_of_statements(service: Any, tree: Any) -> None:
     assert counter.statements == 3
 
 
+def test_what_is_read_of_one_resource_hangs_on_no_other(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from openkeel_heat.db import sql
+    from openkeel_heat.resources.kit.resource import Resource
+
+    made: list[str] = []
+    rows: list[Any] = []
+    make, read = Resource.__init__, sql.many
+    monkeypatch.setattr(Resource, "__init__", lambda self, name, *args: made.append(name) or make(self, name, *args))
+
+    def many(result: Any) -> Any:
+        found = read(result)
+        rows.extend(found)
+        return found
+
+    def cost(method: str, **arguments: Any) -> tuple[int, int]:
+        service.call(method, **arguments)
+        made.clear()
+        rows.clear()
+        service.call(method, **arguments)
+        return len(made), len(rows)
+
+    costs = []
+    for size in (2, 40):
+        chain = {f"r{n}": value({"get_attr": [f"r{n - 1}", "value"]} if n else "x") for n in range(size)}
+        identity = service.create(hot(chain))
+        monkeypatch.setattr(sql, "many", many)
+        costs.append(cost("describe_stack_resource", stack_identity=identity, resource_name="r0"))
+        assert cost("list_stack_resources", stack_identity=identity) == (0, size)
+        monkeypatch.setattr(sql, "many", read)
+        found = service.call("describe_stack_resource", stack_identity=identity, resource_name="r0")
+        assert found["required_by"] == ["r1"]
+        assert found["attributes"] == {"value": "x"}
+    assert costs[0] == costs[1]
+    assert costs[0][0] == 1
+
+
+def test_lists_show_what_details_show(service: Any, tree: Any) -> None:
+    names = ("a", "b", "c", "off")
+    more = {"conditions": {"never": {"equals": ["x", "y"]}}}
+    first = hot({"a": value(), "b": value({"get_attr": ["a", "value"]}), "c": value(depends_on=["a", "b"]),
+                 "off": value(condition="never")}, **more)
+    flat = service.create(first)
+    second = json.loads(json.dumps(first))
+    second["resources"]["c"] = {"type": "OS::Heat::TestResource", "properties": {"fail": True}}
+    half = service.create(first)
+    service.update(half, second)
+    assert service.state(half) == "UPDATE_FAILED"
+    shown = 0
+    for identity, depth in ((flat, 0), (half, 0), (tree, 0), (tree, 3)):
+        call = {"stack_identity": identity, "nested_depth": depth}
+        details = service.call("list_stack_resources", with_detail=True, **call)
+        for one in details:
+            for key in ("description", "metadata", "attributes"):
+                del one[key]
+        glance = service.call("list_stack_resources", **call)
+        assert glance == details
+        shown += len(glance)
+        for kind in ({one["resource_type"] for one in glance}):
+            of_kind = service.call("list_stack_resources", filters={"type": kind}, **call)
+            assert of_kind == [one for one in glance if one["resource_type"] == kind]
+    assert shown == 3 + 3 + 2 + 8
+    by_name = {one["resource_name"]: one for one in service.call("list_stack_resources", stack_identity=flat)}
+    assert {name: by_name[name]["required_by"] for name in names if name in by_name} == {
+        "a": ["b", "c"], "b": ["c"], "c": []}
+
+
 def test_hooks(service: Any) -> None:
     registry = {"resource_registry": {"resources": {"a": {"hooks": ["pre-create"]}}}}
     identity = service.create(hot({"a": value()}), registry, wait=False)
