@@ -78,6 +78,7 @@ class RequestContext(oslo_context.RequestContext):
         self._session: session.Session | None = None
         self._clients: Any = None
         self._caches: dict[type, Any] = {}
+        self._successor: Callable[[], Any] | None = None
 
     # --- administrators and policy
 
@@ -167,12 +168,14 @@ class RequestContext(oslo_context.RequestContext):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Another context for the same request; sessions and clients are made anew."""
-        return type(self).from_dict(
+        copied = type(self).from_dict(
             self.to_dict(),
             overwrite=False,
             auth_plugin=self._auth_plugin,
             trusts_auth_plugin=self._trusts_auth_plugin,
         )
+        copied._successor = self._successor
+        return copied
 
     # --- what is made when it is asked for
 
@@ -227,6 +230,17 @@ class RequestContext(oslo_context.RequestContext):
                 self._auth_plugin = self.trusts_auth_plugin if self.trust_id else self._create_auth_plugin()
             return self._auth_plugin
 
+    def outlive_token(self, successor: Callable[[], Any]) -> None:
+        """Have *successor* asked for an authentication plug-in (or None) when the token of the request is over."""
+        self._successor = successor
+
+    @property
+    def outlives_token(self) -> bool:
+        return self._successor is not None
+
+    def _next_auth_plugin(self) -> Any:
+        return None if self._successor is None else self._successor()
+
     def reload_auth_plugin(self) -> None:
         with self._lock:
             self._auth_plugin = None
@@ -255,11 +269,13 @@ class RequestContext(oslo_context.RequestContext):
     def _create_auth_plugin(self) -> plugin.BaseAuthPlugin:
         if self.auth_token_info:
             from keystoneauth1 import access
-            from keystoneauth1.identity import access as access_plugin
 
-            return access_plugin.AccessInfoPlugin(
-                auth_ref=access.create(body=self.auth_token_info, auth_token=self.auth_token),
-                auth_url=self.keystone_v3_endpoint,
+            from openkeel_heat.common import expiring_token
+
+            return expiring_token.ExpiringToken(
+                access.create(body=self.auth_token_info, auth_token=self.auth_token),
+                self.keystone_v3_endpoint,
+                self._next_auth_plugin,
             )
         if self.password:
             from keystoneauth1.identity import generic

@@ -57,7 +57,8 @@ def get(c: Connection, creds_id: int) -> Record | None:
 
 @operation
 def delete(c: Connection, creds_id: int) -> bool:
-    """Delete a row; False if there is none. Stacks that refer to it are to be told before."""
+    """Delete a row; False if there is none. Stacks that refer to it (nested ones) have none of their own then."""
+    sql.update(c, models.stack, {"user_creds_id": None}, user_creds_id=creds_id)
     return bool(sql.delete(c, _creds, id=creds_id))
 
 

@@ -34,38 +34,60 @@ def create(context: Any) -> int:
     return db.insert(context.to_dict())
 
 
-def _creds_id(stack: Stack) -> int | None:
-    """A nested stack whose credentials were renewed finds them at its root."""
-    if not stack.user_creds_id and stack.owner_id:
-        from openkeel_heat.db import stacks as db
+def _stored_row(stack: Stack) -> Any:
+    """The credentials of a stack: where its own were made anew since it was loaded, or for its root, those."""
+    from openkeel_heat.db import stacks, user_creds as db
 
-        root_id = stack.root_stack_id()
-        root = db.get(root_id, show_deleted=True) if root_id else None
-        if root is not None:
-            stack.user_creds_id = root.user_creds_id
-    return stack.user_creds_id
+    row = db.get(stack.user_creds_id) if stack.user_creds_id else None
+    if row is None and stack.id is not None:
+        for stack_id in (stack.id, stack.root_stack_id() if stack.owner_id else None):
+            now = stacks.get(stack_id, show_deleted=True) if stack_id else None
+            row = db.get(now.user_creds_id) if now is not None and now.user_creds_id else None
+            if row is not None:
+                stack.user_creds_id = row["id"]
+                break
+    return row
+
+
+def _context_of(row: Any, request_id: str) -> Any:
+    from openkeel_heat.common import context as contexts
+
+    # roles are not stored, so the check whether this is an administrator cannot be made
+    return contexts.StoredContext.from_dict(dict(row), request_id=request_id, is_admin=False, overwrite=False)
 
 
 def stored_context(stack: Stack) -> Any:
     """The context of the stack's owner; it keeps the request id of the present one."""
-    from openkeel_heat.common import context as contexts
-    from openkeel_heat.db import user_creds as db
-
-    creds_id = _creds_id(stack)
-    row = db.get(creds_id) if creds_id else None
+    row = _stored_row(stack)
     if row is None:
         raise exceptions.Error(_("Attempt to use stored_context with no user_creds"))
-    # roles are not stored, so the check whether this is an administrator cannot be made
-    return contexts.StoredContext.from_dict(dict(row), request_id=stack.context.request_id, is_admin=False,
-                                            overwrite=False)
+    return _context_of(row, stack.context.request_id)
+
+
+def outlive_token(context: Any, stack: Stack) -> None:
+    """Let work on the stack go on with the stack's own credentials when the token of the request is over."""
+    if context.project_id != stack.tenant_id or getattr(context, "trust_id", None):
+        return  # those of another project would not do
+    if stack.owner_id and context.outlives_token:
+        return  # the root's are the same, and stay when a nested stack is gone
+
+    def successor() -> Any:
+        try:
+            return stored_context(stack).auth_plugin
+        except Exception as error:
+            LOG.warning("Stack %s has no credentials to go on with: %s", stack.name, error)
+            return None
+
+    context.outlive_token(successor)
 
 
 def refresh(context: Any, stack: Stack) -> int | None:
     """The id of new credentials when those of the stack are another user's, or of no use any more; else None.
 
-    The caller writes the id to the row and then calls :func:`discard` for the old one.
+    An administrator of another project cannot give any that would do for this one. Where no new ones can be made and
+    the old ones are good, these stay. The caller writes the id to the row and then calls :func:`discard` for the old.
     """
-    if not uses_trusts() or stack.owner_id or not stack.user_creds_id:
+    if not uses_trusts() or stack.owner_id or not stack.user_creds_id or context.project_id != stack.tenant_id:
         return None
     from openkeel_heat.db import user_creds as db
 
@@ -78,17 +100,21 @@ def refresh(context: Any, stack: Stack) -> int | None:
         if not row["trust_id"] or owner == (context.user_id, context.project_id) and _is_usable(context, row):
             return None
     LOG.info("The credentials of stack %s are made anew for user %s", stack.name, context.user_id)
-    return db.insert(context.clients.client("keystone").regenerate_trust_context().to_dict())
+    try:
+        made = context.clients.client("keystone").regenerate_trust_context()
+    except Exception as error:
+        if row is None or not _is_usable(context, row):
+            raise
+        LOG.warning("User %s cannot make a trust for stack %s (%s); it keeps that of user %s", context.user_id,
+                    stack.name, type(error).__name__, row["trustor_user_id"])
+        return None
+    return db.insert(made.to_dict())
 
 
 def _is_usable(context: Any, row: Any) -> bool:
     """Whether Keystone still knows the trust. When it cannot be asked, the trust is believed in."""
-    from openkeel_heat.common import context as contexts
-
-    stored = contexts.StoredContext.from_dict(dict(row), request_id=context.request_id, is_admin=False,
-                                              overwrite=False)
     try:
-        stored._load_keystone_data()
+        _context_of(row, context.request_id)._load_keystone_data()
     except exceptions.AuthorizationFailure:
         return False
     except Exception as error:
@@ -116,11 +142,8 @@ def _delete_trust(context: Any, columns: dict[str, Any], stack: Stack | None) ->
     if not trust_id:
         return
     if context.user_id != columns["trustor_user_id"] and stack is not None:
-        from openkeel_heat.common import context as contexts
-
         # whoever deletes the stack has no right to the trust of its owner
-        context = contexts.StoredContext.from_dict(columns, request_id=context.request_id, is_admin=False,
-                                                   overwrite=False)
+        context = _context_of(columns, context.request_id)
     try:
         context.clients.client("keystone").delete_trust(trust_id)
     except exceptions.AuthorizationFailure:

@@ -49,6 +49,7 @@ class Traversal:
 
     def __init__(self, context: Any, row: Mapping[str, Any], extra: Mapping[str, Any] | None = None,
                  graph: Graph | None = None) -> None:
+        from openkeel_heat.engine import credentials
         from openkeel_heat.engine.stack import Stack
 
         extra = extra or {}
@@ -63,6 +64,8 @@ class Traversal:
         self.graph = Graph.from_stored(row.get('current_deps')) if graph is None else graph
         self.roots = {root.packed() for root in self.graph.roots()}
         self.stack = Stack.from_row(context, row)
+        if context is not None:
+            credentials.outlive_token(context, self.stack)
         self.stack.converge = self.converge
         self.stack.adopt_stack_data = self.adopt_data
         self.writer: Writer
