@@ -66,14 +66,33 @@ def _columns(deps: bool) -> tuple[sa.Column[Any], ...]:
 
 
 _GET = {deps: sa.select(*_columns(deps)).where(_stack.c.id == sa.bindparam("i")) for deps in (False, True)}
+#: The stack once for each of its tags, or once without a tag.
+_GET_TAGGED = {
+    deps: statement.add_columns(_tag.c.tag.label("_tag"))
+    .outerjoin(_tag, _tag.c.stack_id == _stack.c.id)
+    .order_by(_tag.c.id)
+    for deps, statement in _GET.items()
+}
 
 
 @query
 def get(
-    c: Connection, stack_id: str, tenant: str | None = None, show_deleted: bool = False, deps: bool = False
+    c: Connection,
+    stack_id: str,
+    tenant: str | None = None,
+    show_deleted: bool = False,
+    deps: bool = False,
+    tags: bool = False,
 ) -> Record | None:
-    """The stack with this id."""
-    found = sql.one(c.execute(_GET[deps], {"i": stack_id}))
+    """The stack with this id; with `tags` it has its ``tags`` (a list)."""
+    if tags:
+        rows = sql.many(c.execute(_GET_TAGGED[deps], {"i": stack_id}))
+        given = [tag for row in rows if (tag := row.pop("_tag")) is not None]
+        found = rows[0] if rows else None
+        if found is not None:
+            found["tags"] = given
+    else:
+        found = sql.one(c.execute(_GET[deps], {"i": stack_id}))
     if found is None or (found["deleted_at"] is not None and not show_deleted):
         return None
     if tenant is not None and tenant not in (found["tenant"], found["stack_user_project_id"]):
@@ -121,6 +140,15 @@ def get_state(c: Connection, stack_id: str) -> Record | None:
     """Only action, status, status_reason, current_traversal, created_at, updated_at and deleted_at."""
     names = ("action", "status", "status_reason", "current_traversal", "created_at", "updated_at", "deleted_at")
     return sql.one(sql.select(c, _stack, names, id=stack_id))
+
+
+@query
+def has_user_project(c: Connection, project_id: str, tenant: str | None) -> bool:
+    """Whether a living stack of the tenant has its users in this project."""
+    statement = sa.select(_stack.c.id).where(
+        _stack.c.stack_user_project_id == project_id, _stack.c.tenant == tenant, _stack.c.deleted_at.is_(None)
+    )
+    return c.execute(statement.limit(1)).first() is not None
 
 
 @query

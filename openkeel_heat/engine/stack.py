@@ -140,7 +140,7 @@ class Stack(Mapping[str, Any]):
             username=row["username"], nested_depth=row.get("nested_depth") or 0,
             convergence=bool(row.get("convergence", True)), current_traversal=row["current_traversal"],
             prev_raw_template_id=row.get("prev_raw_template_id"), current_deps=row.get("current_deps"),
-            cache_data=inputs, use_stored_context=use_stored_context)
+            cache_data=inputs, use_stored_context=use_stored_context, tags=row.get("tags"))
         if load_template:
             shared = stack._shared_for(row["raw_template_id"])
             stack._defn = StackDefinition(stack.context, shared, inputs, stack._parent)

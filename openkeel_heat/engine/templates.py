@@ -42,6 +42,11 @@ def load(template_id: int, fresh: bool = False) -> Template:
     return template
 
 
+def known(template_id: int) -> Template | None:
+    """The compiled template of a row that does not change, if somebody asked for it of late."""
+    return _templates.get(template_id)
+
+
 def compiled(raw: Any, files: Mapping[str, str] | None = None, environment: Any = None,
              template_id: int | None = None) -> Template:
     """A template made of its parts; ``environment`` as a mapping or an Environment."""

@@ -11,7 +11,6 @@ from openkeel_heat.common import exceptions, identifier
 from openkeel_heat.db import stacks
 from openkeel_heat.engine.stack import Stack
 
-
 #: What limits a query to nothing at all: no stack is of a project without an id.
 NO_PROJECT = ""
 
@@ -42,10 +41,11 @@ def identify(context: Any, stack_name: str) -> dict[str, str]:
     return dict(identifier.HeatIdentifier(row.tenant, row.name, row.id))
 
 
-def get_row(context: Any, stack_identity: Mapping[str, str], show_deleted: bool = False, deps: bool = False) -> Any:
+def get_row(context: Any, stack_identity: Mapping[str, str], show_deleted: bool = False, deps: bool = False,
+            tags: bool = False) -> Any:
     """The row that an identity names; EntityNotFound also when its name or path does not fit."""
     identity = identifier.HeatIdentifier(**stack_identity)
-    row = stacks.get(identity.stack_id, tenant_of(context), show_deleted=show_deleted, deps=deps)
+    row = stacks.get(identity.stack_id, tenant_of(context), show_deleted=show_deleted, deps=deps, tags=tags)
     if row is None:
         raise _not_found(identity.stack_name)
     if not context.is_admin and context.project_id not in (identity.tenant, row.stack_user_project_id):
@@ -56,9 +56,9 @@ def get_row(context: Any, stack_identity: Mapping[str, str], show_deleted: bool 
 
 
 def get_stack(context: Any, stack_identity: Mapping[str, str], show_deleted: bool = False, deps: bool = False,
-              use_stored_context: bool = False) -> Stack:
+              use_stored_context: bool = False, tags: bool = False) -> Stack:
     """The same as a Stack."""
-    row = get_row(context, stack_identity, show_deleted, deps)
+    row = get_row(context, stack_identity, show_deleted, deps, tags)
     return Stack.from_row(context, row, use_stored_context=use_stored_context)
 
 

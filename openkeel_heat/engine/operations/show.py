@@ -24,14 +24,13 @@ _HIDDEN = "******"
 def show(context: Any, identity: Mapping[str, str] | None, resolve_outputs: bool = True) -> list[dict[str, Any]]:
     """One stack (a deleted one too) in a list; without an identity, all of the project."""
     if identity is not None:
-        return [_show(lookup.get_stack(context, identity, show_deleted=True), resolve_outputs)]
+        return [_show(lookup.get_stack(context, identity, show_deleted=True, tags=True), resolve_outputs)]
     found = []
     for row in stacks.list_stacks(lookup.tenant_of(context)):
         try:
             stack = Stack.from_row(context, row)
         except exceptions.NotFound:  # deleted since it was listed
             continue
-        stack.tags = row.tags
         found.append(_show(stack, resolve_outputs))
     return found
 
@@ -105,8 +104,7 @@ def all_outputs(stack: Stack) -> dict[str, dict[str, Any]]:
 
 
 # what the stack was made of -----------------------------------------------------------------------------------------
-def _raw(context: Any, identity: Mapping[str, str]) -> Any:
-    row = lookup.get_row(context, identity, show_deleted=True)
+def _raw(row: Any) -> Any:
     raw = raw_templates.get(row.raw_template_id)
     if raw is None:
         raise exceptions.EntityNotFound(entity="Stack", name=row.name)
@@ -114,12 +112,14 @@ def _raw(context: Any, identity: Mapping[str, str]) -> Any:
 
 
 def template(context: Any, identity: Mapping[str, str]) -> Any:
-    return _raw(context, identity).template
+    row = lookup.get_row(context, identity, show_deleted=True)
+    known = templates.known(row.raw_template_id) if row.convergence else None  # the old engine rewrites templates
+    return _raw(row).template if known is None else known.t
 
 
 def environment(context: Any, identity: Mapping[str, str]) -> dict[str, Any]:
     """The environment with hidden parameters masked (those of templates among the files too)."""
-    raw = _raw(context, identity)
+    raw = _raw(lookup.get_row(context, identity, show_deleted=True))
     compiled = templates.load(raw.id)
     schemata = compiled.all_param_schemata(compiled.files)
     found = copy.deepcopy(templates.clear_environment(raw.environment))

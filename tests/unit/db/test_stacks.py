@@ -263,6 +263,14 @@ def test_trees(db: str) -> None:
 def test_tags(db: str) -> None:
     key, other = make_stack("a", tags=["b", "a"]), make_stack("b")
     assert stacks.get_tags(key) == ["b", "a"]
+    for deps in (False, True):
+        for one, given in ((key, ["b", "a"]), (other, [])):
+            assert stacks.get(one, deps=deps, tags=True) == {**(stacks.get(one, deps=deps) or {}), "tags": given}
+    assert stacks.get("no such stack", tags=True) is None
+    counter = StatementCounter()
+    with watching(counter):
+        stacks.get(key, tags=True)
+    assert counter.statements == 1
     stacks.set_tags(key, ["c"])
     assert stacks.get_tags_of([key, other]) == {key: ["c"]}
     stacks.set_tags(key, [])
