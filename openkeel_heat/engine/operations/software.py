@@ -14,7 +14,7 @@ from oslo_utils import timeutils
 
 from openkeel_heat.common import clock, exceptions
 from openkeel_heat.common.i18n import _
-from openkeel_heat.db import software
+from openkeel_heat.db import software, stacks
 from openkeel_heat.engine.operations import formats, lookup, software_metadata
 from openkeel_heat.resources.kit import software_io as io
 
@@ -164,11 +164,20 @@ def _check_lengths(**texts: Any) -> None:
             raise exceptions.Invalid(reason=f'"{name}" should be no more than {limit} characters')
 
 
+def _check_stack_user_project(context: Any, project_id: str | None) -> None:
+    """Who is in the project sees the deployment, and takes it for its server's: it has to be the caller's."""
+    if not project_id or context.is_admin or project_id == context.project_id:
+        return
+    if not stacks.has_user_project(project_id, context.project_id):
+        raise exceptions.Forbidden()
+
+
 def create_deployment(context: Any, server_id: Any, config_id: Any, input_values: Any, action: Any, status: Any,
                       status_reason: Any, stack_user_project_id: Any = None,
                       deployment_id: str | None = None) -> dict[str, Any]:
     _check_quota_of_deployments(context)
     _check_lengths(server_id=server_id, stack_user_project_id=stack_user_project_id, action=action, status=status)
+    _check_stack_user_project(context, stack_user_project_id)
     _config(context, config_id)
     if server_id is None:
         raise exceptions.Invalid(reason='"server_id" must be specified')
