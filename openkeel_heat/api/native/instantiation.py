@@ -30,6 +30,8 @@ OWN_KEYS = frozenset(
         "files_container",
     )
 )
+#: What the column of a stack's time-out holds.
+_MOST_MINUTES = 2**31 - 1
 #: Sections of an environment that are mappings.
 _MAPPINGS = ("parameters", "resource_registry", "parameter_defaults", "parameter_merge_strategies")
 
@@ -50,6 +52,13 @@ def _valid_format(kind: str) -> Iterator[None]:
 
 def _limits() -> limits.Limits:
     return limits.from_options(cfg.CONF)
+
+
+def _minutes(value: Any) -> int | None:
+    minutes = checks.integer("timeout_mins", value)
+    if minutes is not None and minutes > _MOST_MINUTES:
+        raise exc.HTTPBadRequest(_("timeout_mins may not be more than %d") % _MOST_MINUTES)
+    return minutes
 
 
 class InstantiationData:
@@ -176,7 +185,7 @@ class InstantiationData:
         """What goes to the engine beside template, environment and files."""
         args = self._rest()
         if "timeout_mins" in args:
-            args["timeout_mins"] = checks.integer("timeout_mins", args["timeout_mins"])
+            args["timeout_mins"] = _minutes(args["timeout_mins"])
         if args.get("tags") is not None:
             args["tags"] = checks.tags(args["tags"])
         if "converge" in args and not update:
