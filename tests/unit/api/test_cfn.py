@@ -130,7 +130,7 @@ def test_every_error_class() -> None:
         error.message = "m"
         found = errors.from_engine(error)
         if recorded["cfn_code"] == "InternalFailure" and found.status != 500:
-            exceptional = ("AuthorizationFailure", "InvalidRestrictedAction")
+            exceptional = ("AuthorizationFailure", "InvalidExternalResourceDependency", "InvalidRestrictedAction")
             assert recorded["native_status"] in (400, 404) or name in exceptional
             better += 1
         else:
