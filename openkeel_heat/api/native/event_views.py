@@ -30,10 +30,11 @@ def event(req: Request, record: Mapping[str, Any], keys: Collection[str] | None 
             continue
         if key == "event_identity":
             shown["id"] = value["path"].rpartition("/")[2]
+            url = req.url(value)
             shown["links"] = [
-                req.link(value),
-                req.link(links.parent(value), "resource"),
-                req.link(links.parent(value, 2), "stack"),
+                {"href": url, "rel": "self"},
+                links.above(url, "resource"),
+                links.above(url, "stack", 2),
             ]
         elif key == "resource_status":
             shown[key] = links.joined_status(record, "resource_action", value)

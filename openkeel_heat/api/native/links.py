@@ -9,10 +9,9 @@ from typing import Any
 from openkeel_heat.api.request import Request
 
 
-def parent(identity: Mapping[str, str], levels: int = 1) -> dict[str, str]:
-    """The identity `levels` above: of an event its resource, of a resource its stack."""
-    parts = identity["path"].lstrip("/").split("/")
-    return {**identity, "path": "/".join(parts[: -2 * levels])}
+def above(url: str, rel: str, levels: int = 1) -> dict[str, str]:
+    """The link to what is `levels` above a URL: above an event its resource, above that its stack."""
+    return {"href": url.rsplit("/", 2 * levels)[0], "rel": rel}
 
 
 def joined_status(record: Mapping[str, Any], action: str, status: str) -> str:

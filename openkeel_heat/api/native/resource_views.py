@@ -17,7 +17,8 @@ def resource(req: Request, record: Mapping[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for key, value in record.items():
         if key == "resource_identity":
-            shown["links"] = [req.link(value), req.link(links.parent(value), "stack")]
+            url = req.url(value)
+            shown["links"] = [{"href": url, "rel": "self"}, links.above(url, "stack")]
             nested = record.get("nested_stack_id")
             if nested:
                 shown["links"].append(req.link(nested, "nested"))
