@@ -191,6 +191,9 @@ class KeystoneBackend:
             )
         except errors.NotFound:
             raise exceptions.MissingCredentialError(required=_("roles %s") % _described(roles)) from None
+        except errors.Forbidden as refusal:
+            LOG.warning("Keystone lets user %s make no trust with these credentials: %s", trustor, refusal)
+            raise exceptions.Forbidden(action=_("these credentials to make a trust")) from None
         made = contexts.RequestContext.from_dict(self.context.to_dict(), overwrite=False)
         made.trust_id = trust.id
         made.trustor_user_id = trustor
