@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events: what happened to stacks and resources.
 
-Records are rows of ``event``; with ``properties=True`` they also have ``resource_properties_data`` (decrypted).
+Records are rows of ``event`` without their keys to other tables; with ``properties=True`` they also have
+``resource_properties_data`` (decrypted).
 
 A stack keeps about ``max_events_per_stack`` events: from time to time an INSERT that finds more of them removes the
 ``event_purge_batch_size`` oldest, and the stored properties that only they referred to.
@@ -23,7 +24,8 @@ from openkeel_heat.db.sql import Record
 
 _event = models.event
 _stored = models.resource_properties_data
-_COLUMNS = tuple(column for column in _event.c if column.name != "resource_properties")
+_UNREAD = ("id", "resource_properties", "rsrc_prop_data_id", "updated_at")
+_COLUMNS = tuple(column for column in _event.c if column.name not in _UNREAD)
 
 SORT_KEYS = {"event_time": "created_at", "resource_type": "resource_type"}
 
