@@ -266,6 +266,8 @@ def stop(
         raise Abandon(False)
     if action == "SNAPSHOT":
         fail_snapshot.within(c, expected_traversal)
+    older = sync_points.ours.within(c, stack_id, expected_traversal).get("templates", ())
     sync_points.delete.within(c, stack_id, expected_traversal)
+    templates.delete_unreferenced.within(c, older)
     events.insert_many.within(c, [event])
     return True

@@ -43,11 +43,15 @@ MAX_ATTEMPTS = 10
 WENT_DOWN = 'Worker went down during resource '
 
 
-def decide(stack_action: str, is_update: bool, action: str, template_id: int | None, wanted_id: int | None) -> str:
+def decide(stack_action: str, is_update: bool, action: str, template_id: int | None, wanted_id: int | None,
+           gone: bool = False) -> str:
     """Pure: what a visit does with a resource. One of '', create, update, delete, forget, suspend, check, …
 
-    ``action`` and ``template_id`` are the row's, ``wanted_id`` is the template that the traversal goes to.
+    ``action`` and ``template_id`` are the row's, ``wanted_id`` is the template that the traversal goes to. ``gone``:
+    the resource was deleted since the traversal began, by a node of the former one.
     """
+    if gone and stack_action in ('SUSPEND', 'CHECK', 'RESUME', 'SNAPSHOT'):
+        return ''
     if stack_action == 'SUSPEND':
         return '' if is_update else 'suspend'
     if stack_action in ('CHECK', 'RESUME', 'SNAPSHOT'):
@@ -223,7 +227,7 @@ class _Visit:
                 if held is not None or resource.status != 'FAILED':
                     return held
             what = decide(self.found.action, self.node.is_update, record.action, record.current_template_id,
-                          self.latest.t.id)
+                          self.latest.t.id, (record.action, record.status) == ('DELETE', 'COMPLETE'))
             if not what:
                 return None
             if what == 'update':

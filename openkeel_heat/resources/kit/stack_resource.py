@@ -207,6 +207,9 @@ class StackResource(Resource):
             if found is None or (found.action, found.status) != (self.CHECK, self.FAILED):
                 # Marked unhealthy as a whole; else the members that failed decide.
                 raise UpdateReplace(self)  # type: ignore[arg-type]
+        elif self.action == self.DELETE:
+            # A deletion that failed or was cut off left a child that cannot be updated any more.
+            raise UpdateReplace(self)  # type: ignore[arg-type]
         # The members of the child decide what changes.
         return True
 

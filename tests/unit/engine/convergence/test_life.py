@@ -561,3 +561,27 @@ def test_attributes_stored_by_a_reader_go_with_the_next_change(life, monkeypatch
         'SELECT p.id FROM resource_properties_data p WHERE NOT EXISTS (SELECT 1 FROM resource r WHERE '
         'r.rsrc_prop_data_id = p.id OR r.attr_data_id = p.id) AND NOT EXISTS (SELECT 1 FROM event e WHERE '
         'e.rsrc_prop_data_id = p.id)') == []
+
+
+# nested stacks that cannot be updated any more ------------------------------------------------------------------------
+
+MEMBER = {'member.yaml': 'heat_template_version: 2018-08-31\nresources:\n  inner: {type: OS::Heat::TestResource}\n'}
+
+
+def test_a_nested_stack_whose_deletion_failed_is_replaced(life, monkeypatch):
+    from openkeel_heat.resources.heat.test_resource import TestResource
+
+    def refuse(self: Any) -> Any:
+        raise ValueError('not now')
+    nested = hot({'m': {'type': 'member.yaml'}})
+    life.create(nested, files=MEMBER)
+    first = life.resources()['m'].nova_instance
+    with monkeypatch.context() as patch:
+        patch.setattr(TestResource, 'handle_delete', refuse)
+        life.update(hot({}), wait=False)
+        life.settle('UPDATE_FAILED')
+    assert (life.resources()['m'].action, life.resources()['m'].status) == ('DELETE', 'FAILED')
+    life.client.update_stack(life.engine.context(), life.identity, nested, {}, MEMBER, {})
+    life.settle('UPDATE_COMPLETE')
+    assert life.resources()['m'].nova_instance != first
+    assert stacks.get(first) is None

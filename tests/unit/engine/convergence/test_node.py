@@ -54,6 +54,13 @@ def test_decision(case):
     assert decide(*arguments) == expected
 
 
+@pytest.mark.parametrize('action', ['SUSPEND', 'RESUME', 'CHECK', 'SNAPSHOT'])
+@pytest.mark.parametrize('is_update', [True, False])
+def test_nothing_is_done_with_what_was_deleted_meanwhile(action, is_update):
+    """Suspended over an update that was still removing it."""
+    assert decide(action, is_update, 'DELETE', 1, 2, gone=True) == ''
+
+
 # driving ------------------------------------------------------------------------------------------------------------
 
 @dataclasses.dataclass
