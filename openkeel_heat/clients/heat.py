@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from oslo_config import cfg
@@ -20,10 +21,11 @@ class HeatClientPlugin(ClientPlugin):
         """An adapter of the orchestration API: paths below the project, JSON in and out."""
         from keystoneauth1 import adapter
 
-        headers = {}
+        headers, logger = {}, None
         if self._configured_url():
             # The password filter of a standalone service takes them instead of a token.
             headers = {"X-Auth-User": self.context.username or "", "X-Auth-Key": self.context.password or ""}
+            logger = _quiet_logger()
         auth = None
         if not config.has_keystone():
             from keystoneauth1 import noauth
@@ -36,6 +38,7 @@ class HeatClientPlugin(ClientPlugin):
             endpoint_override=self.get_heat_url(),
             connect_retries=cfg.CONF.client_retry_limit,
             additional_headers=headers,
+            logger=logger,
         )
 
     def is_not_found(self, ex: BaseException) -> bool:
@@ -79,6 +82,13 @@ class HeatClientPlugin(ClientPlugin):
 
     def _endpoint_type(self) -> str:
         return str(self._get_client_option(CLIENT_NAME, "endpoint_type"))
+
+
+def _quiet_logger() -> logging.Logger:
+    """For requests whose headers have a password, which the debug log of keystoneauth would not mask."""
+    logger = logging.getLogger(f"{__name__}.requests")
+    logger.setLevel(logging.INFO)
+    return logger
 
 
 def _status(ex: BaseException) -> int | None:

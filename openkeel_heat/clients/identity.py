@@ -11,6 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 
+#: Users have passwords, the credentials of Keystone are the keys of signed requests.
+_SECRET = ("credential", "user")
+
+
 class Item(dict[str, Any]):
     def __getattr__(self, name: str) -> Any:
         try:
@@ -23,22 +27,26 @@ class Item(dict[str, Any]):
 
 
 class Collection:
-    """One kind of object: its path, and the key of one of them in a body."""
+    """One kind of object: its path, and the key of one of them in a body.
+
+    What is sent and comes back is in the debug log, but for the kinds that have secrets in them.
+    """
 
     def __init__(self, adapter: Any, path: str, key: str) -> None:
         self._adapter = adapter
         self._path = f"/{path}"
         self._key = key
+        self._how: dict[str, Any] = {"log": False} if key in _SECRET else {}
 
     def _url(self, id_: str | None = None) -> str:
         return self._path if id_ is None else f"{self._path}/{quote(str(id_), safe='')}"
 
     def get(self, id_: str) -> Item:
-        return Item(self._adapter.get(self._url(id_)).json()[self._key])
+        return Item(self._adapter.get(self._url(id_), **self._how).json()[self._key])
 
     def list(self, **filters: Any) -> list[Item]:
         params = {name: value for name, value in filters.items() if value is not None}
-        body = self._adapter.get(self._url(), params=params).json()
+        body = self._adapter.get(self._url(), params=params, **self._how).json()
         return [Item(one) for one in body[self._path.rsplit("/", 1)[-1]]]
 
     def find(self, **filters: Any) -> Item:
@@ -54,10 +62,10 @@ class Collection:
 
     def create(self, **values: Any) -> Item:
         body = {name: value for name, value in values.items() if value is not None}
-        return Item(self._adapter.post(self._url(), json={self._key: body}).json()[self._key])
+        return Item(self._adapter.post(self._url(), json={self._key: body}, **self._how).json()[self._key])
 
     def update(self, id_: str, **values: Any) -> Item:
-        return Item(self._adapter.patch(self._url(id_), json={self._key: values}).json()[self._key])
+        return Item(self._adapter.patch(self._url(id_), json={self._key: values}, **self._how).json()[self._key])
 
     def delete(self, id_: str) -> None:
         self._adapter.delete(self._url(id_))

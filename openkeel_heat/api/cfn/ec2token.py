@@ -119,8 +119,12 @@ class EC2Token:
         try:
             adapter = self._adapter(cloud)
             url = adapter.get_endpoint()
+            # What was signed has all that the user sent in it, and the answer is a token: not for the log.
             answer = adapter.post(
-                f"{unversioned(url)}/v3/ec2tokens", json=signed, headers={"Content-Type": "application/json"}
+                f"{unversioned(url)}/v3/ec2tokens",
+                json=signed,
+                headers={"Content-Type": "application/json"},
+                log=False,
             )
             return url, answer.headers["X-Subject-Token"], answer.json()["token"]
         except (keystone.Unauthorized, keystone.Forbidden, keystone.NotFound) as error:

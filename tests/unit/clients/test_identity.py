@@ -41,13 +41,13 @@ class Adapter:
             raise found
         return Answer(found)
 
-    def get(self, path: str, params: Any = None) -> Answer:
+    def get(self, path: str, params: Any = None, log: bool = True) -> Answer:
         return self._ask("GET", path, params)
 
-    def post(self, path: str, json: Any) -> Answer:
+    def post(self, path: str, json: Any, log: bool = True) -> Answer:
         return self._ask("POST", path, json)
 
-    def patch(self, path: str, json: Any) -> Answer:
+    def patch(self, path: str, json: Any, log: bool = True) -> Answer:
         return self._ask("PATCH", path, json)
 
     def put(self, path: str) -> Answer:
