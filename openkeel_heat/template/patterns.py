@@ -18,7 +18,7 @@ from typing import Any
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import sandbox
 
-#: ways times characters that are tried in this process; a few hundredths of a second
+#: ways that are tried in this process; a few hundredths of a second
 _AFFORDABLE = 1_000_000
 _LONGEST_PATTERN = 10_000
 #: of the time that a yaql expression may take
@@ -88,7 +88,7 @@ def _ways_of(operation: str, argument: Any, length: int) -> float:
 
 
 def _is_affordable(pattern: str, longest: int) -> bool:
-    return _ways(_parsed(pattern), longest) * (longest + 1) <= _AFFORDABLE
+    return _ways(_parsed(pattern), longest) + longest <= _AFFORDABLE
 
 
 def match_ends(pattern: str, texts: Sequence[str]) -> list[int | None]:

@@ -41,28 +41,35 @@ def _mark_with_snippet(text: str, mark: Any) -> Any:
     return yaml.Mark(mark.name, mark.index, mark.line, mark.column, text + '\0', pointer)
 
 
-def _yaml_error(text: str, error: yaml.YAMLError) -> str:
-    """The error with the piece of text it is about, as the pure Python parser words it."""
-    if isinstance(error, ConstructorError):
-        error.context_mark = _mark_with_snippet(text, error.context_mark)
-        error.problem_mark = _mark_with_snippet(text, error.problem_mark)
-        return str(error)
-    mark = getattr(error, 'problem_mark', None) or getattr(error, 'context_mark', None)
-    if mark is None or mark.index < _SLOWLY_READ:
-        start = text[:_SLOWLY_READ + 10_000]
+def _read_yaml(text: str, limits: bounds.Limits) -> Any:
+    """The data of a YAML text; errors have the piece of text they are about, as the pure Python parser words them."""
+    try:
+        return yaml_reader.load(text, limits)
+    except RecursionError:
+        raise bounds.too_deep() from None
+    except ConstructorError as exc:
+        exc.context_mark = _mark_with_snippet(text, exc.context_mark)
+        exc.problem_mark = _mark_with_snippet(text, exc.problem_mark)
+        raise
+    except yaml.MarkedYAMLError as exc:
+        error = exc
+    mark = error.problem_mark or error.context_mark
+    # the two parsers differ in what they take, which nearly always is a pair of surrogates
+    strange = error.problem is not None and 'Unicode character escape' in error.problem
+    if strange or mark is None or mark.index < _SLOWLY_READ:
+        start = text if strange else text[:_SLOWLY_READ + 10_000]
         try:
             yaml.compose(start, Loader=yaml.SafeLoader)
+            if start == text:
+                return yaml_reader.load(text, limits, lenient=True)
         except yaml.MarkedYAMLError as exc:
             if start == text or exc.problem_mark is None or exc.problem_mark.index < _SLOWLY_READ:
-                return str(exc)
-        except yaml.YAMLError as exc:
-            return str(exc)
+                raise
         except RecursionError:
             pass
-    if isinstance(error, yaml.MarkedYAMLError):
-        error.problem_mark = _mark_with_snippet(text, mark)
-        error.context_mark = None
-    return str(error)
+    error.problem_mark = _mark_with_snippet(text, mark)
+    error.context_mark = None
+    raise error
 
 
 def check_nesting(value: dict[Any, Any] | list[Any], limit: int | None = None) -> None:
@@ -153,11 +160,9 @@ def simple_parse(text: str | bytes, url: str | None = None, limits: bounds.Limit
         raise ValueError(_parse_error(url, exc)) from None
     except ValueError:
         try:
-            data = yaml_reader.load(text, limits)
-        except RecursionError:
-            raise bounds.too_deep() from None
+            data = _read_yaml(text, limits)
         except yaml.YAMLError as exc:
-            raise ValueError(_parse_error(url, _yaml_error(text, exc))) from None
+            raise ValueError(_parse_error(url, exc)) from None
         if data is None:
             data = {}
     else:
@@ -186,11 +191,9 @@ def parse_environment(text: str | None, limits: bounds.Limits | None = None) -> 
     if not isinstance(text, str):
         raise ValueError(_('The environment is not a valid YAML mapping data type.'))
     try:
-        env = yaml_reader.load(text, limits)
-    except RecursionError:
-        raise bounds.too_deep() from None
+        env = _read_yaml(text, limits)
     except yaml.YAMLError as exc:
-        raise ValueError(_yaml_error(text, exc)) from None
+        raise ValueError(str(exc)) from None
     if env is None:
         env = {}
     if not isinstance(env, dict):

@@ -115,19 +115,23 @@ class _Frame:
         self.key_mark: Any = None
 
 
-def load(text: str, limits: bounds.Limits) -> Any:
-    """The data of a text with one document, None for an empty one."""
-    parser = _Parser(text)
+def load(text: str, limits: bounds.Limits, lenient: bool = False) -> Any:
+    """The data of a text with one document, None for an empty one.
+
+    ``lenient`` takes what the parser in pure Python takes and the one in C does not: escapes of surrogates.
+    """
+    parser = yaml.SafeLoader(text) if lenient else _Parser(text)
     try:
-        return _Reader(parser, limits).read()
+        return _Reader(parser, limits, lenient).read()
     finally:
         parser.dispose()
 
 
 class _Reader:
-    def __init__(self, parser: Any, limits: bounds.Limits) -> None:
+    def __init__(self, parser: Any, limits: bounds.Limits, lenient: bool) -> None:
         self._parser = parser
         self._limits = limits
+        self._lenient = lenient
         self._scalars = _Scalars(parser)
         self._anchors: dict[str, tuple[Any, int]] = {}
 
@@ -150,7 +154,7 @@ class _Reader:
         scalars = self._scalars
         plain = scalars.plain
         max_size, max_depth = self._limits.max_expanded_size, self._limits.max_nesting
-        unique = self._limits.refuse_duplicate_keys
+        unique, lenient = self._limits.refuse_duplicate_keys, self._lenient
         anchors = self._anchors
         size = 0
         stack: list[_Frame] = []
@@ -161,6 +165,8 @@ class _Reader:
             kind = type(event)
             if kind is ScalarEvent:
                 text = event.value
+                if lenient:
+                    text = event.value = _joined(event)
                 size += 1 + len(text)
                 if event.tag is not None and event.tag != '!':
                     value = scalars.tagged(event)
@@ -243,6 +249,17 @@ class _Reader:
         if found[0] is _OPEN:
             raise ConstructorError(None, None, 'found unconstructable recursive node', event.start_mark)
         return found
+
+
+def _joined(event: Any) -> str:
+    """A text whose pairs of surrogates are the characters that they stand for."""
+    text: str = event.value
+    if not any('\ud800' <= char <= '\udfff' for char in text):
+        return text
+    try:
+        return text.encode('utf-16', 'surrogatepass').decode('utf-16')
+    except UnicodeDecodeError:
+        raise ConstructorError(None, None, 'found half of a surrogate pair', event.start_mark) from None
 
 
 def _merge_sources(value: Any, mark: Any, value_mark: Any) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ LIMITS = limits.Limits()
     ('a: |\n  b\n  c\n', {'a': 'b\nc\n'}),
     ('{"a": [1, {"b": null}]}', {'a': [1, {'b': None}]}),
     ('a: <<\nb: =', {'a': '<<', 'b': '='}),
+    ('a: "\\ud83d\\ude00!"\nb: 2020-01-01', {'a': '\U0001f600!', 'b': '2020-01-01'}),
 ])
 def test_values(source: str, value: Any) -> None:
     assert text.simple_parse(source) == value
@@ -48,6 +50,17 @@ def test_values(source: str, value: Any) -> None:
     ('? {a: 1}\n: 2', 'found unhashable key'),
     ('<<: 5', 'expected a mapping or list of mappings for merging'),
     ('--- {a: 1}\n--- {b: 2}', 'expected a single document in the stream'),
+    ('a: "\\ud83d!"', 'found half of a surrogate pair'),
+    ('{"a": "\\ud83d!"}', 'Half of a surrogate pair is no text'),
+    ('{"a": NaN}', 'NaN is not a number that JSON has'),
+    ('{"a": -Infinity}', '-Infinity is not a number that JSON has'),
+    ('{"a": 1e999}', '1e999 is too large a number'),
+    ('a: .nan', 'found a number that JSON cannot hold'),
+    ('a: -.INF', 'found a number that JSON cannot hold'),
+    ('a: 1.0e+999', 'found a number that JSON cannot hold'),
+    ('a: ' + '1:' * 3000 + '1', 'found a number that JSON cannot hold'),
+    ('a: ' + '1:' * 400 + '1.5', 'found a number that JSON cannot hold'),
+    ('a: 0x' + 'f' * 4000, 'found a number that JSON cannot hold'),
     ('a: ' + '9' * 5000, 'found a number that JSON cannot hold'),
 ])
 def test_refusals(source: str, message: str) -> None:
@@ -82,6 +95,22 @@ def bomb(levels: int) -> str:
 def test_bombs_end_in_a_client_error(source: str) -> None:
     with pytest.raises(exception.RequestLimitExceeded):
         text.simple_parse(source)
+
+
+@pytest.mark.parametrize('source', ['{"a": {"b": 1, "c": 2, "b": 3}}', 'a: {b: 1, c: 2, b: 3}'])
+def test_keys_that_come_twice(source: str) -> None:
+    assert text.simple_parse(source) == {'a': {'b': 3, 'c': 2}}
+    with pytest.raises(ValueError, match='found duplicate key'):
+        text.simple_parse(source, limits=dataclasses.replace(LIMITS, refuse_duplicate_keys=True))
+
+
+def test_an_error_far_away_is_told_without_reading_slowly() -> None:
+    started = time.process_time()
+    source = '\n'.join('a%d: {b: [c, d, "e"], f: g}' % n for n in range(15_000)) + '\nx: ['
+    with pytest.raises(ValueError, match='did not find expected node content') as caught:
+        text.simple_parse(source)
+    assert 'line 1500' in str(caught.value)
+    assert time.process_time() - started < 1.5
 
 
 def test_size_of_a_text() -> None:
