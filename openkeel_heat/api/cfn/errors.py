@@ -89,6 +89,8 @@ ActionInProgress = _define(
     _("Cannot perform action on stack while other actions are in progress"),
 )
 ValidationError = _define("ValidationError", 400, "ValidationError", _("The template is not valid"))
+#: Amazon's code for it, which waiters of botocore look for.
+NoSuchStack = _define("NoSuchStack", 400, "ValidationError", _("The stack or a part of it does not exist"))
 RequestLimitExceeded = _define(
     "RequestLimitExceeded", 400, "RequestLimitExceeded", _("Payload exceeds maximum allowed size")
 )
@@ -107,7 +109,6 @@ ENGINE_ERRORS: dict[str, type[CfnError]] = {
         InvalidParameterValue,
         (
             "AttributeError",
-            "EntityNotFound",
             "InvalidBreakPointHook",
             "InvalidSchemaError",
             "InvalidTemplateReference",
@@ -129,6 +130,7 @@ ENGINE_ERRORS: dict[str, type[CfnError]] = {
         ),
     ),
     **_names(AccessDenied, ("AuthorizationFailure", "Forbidden", "NotAuthorized")),
+    **_names(NoSuchStack, ("EntityNotFound",)),
     **_names(AlreadyExists, ("StackExists",)),
     **_names(ActionInProgress, ("ActionInProgress",)),
     **_names(RequestLimitExceeded, ("RequestLimitExceeded",)),

@@ -18,6 +18,8 @@ from openkeel_heat.common import exceptions
 from tests.contract import api_harness as harness
 
 FORM = "application/x-www-form-urlencoded"
+# Codes that are not Heat's: Amazon's clients wait for the end of a stack by this one.
+BETTER = {"EntityNotFound": "ValidationError"}
 TEMPLATE = '{"HeatTemplateFormatVersion": "2012-12-12"}'
 
 
@@ -134,7 +136,8 @@ def test_every_error_class() -> None:
             assert recorded["native_status"] in (400, 404) or name in exceptional
             better += 1
         else:
-            assert (found.status, found.code) == (recorded["cfn_status"], recorded["cfn_code"]), name
+            code = BETTER.get(name, recorded["cfn_code"])
+            assert (found.status, found.code) == (recorded["cfn_status"], code), name
     print(f"errors told better: {better}")
 
 
