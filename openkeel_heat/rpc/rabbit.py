@@ -20,16 +20,21 @@ LISTEN_SPELL = 1.0
 
 def tune(transport: Any) -> None:
     """Fit the driver of *transport*; those of other brokers stay as they are."""
-    amqp: Any = sys.modules.get("oslo_messaging._drivers.amqpdriver")
-    rabbit: Any = sys.modules.get("oslo_messaging._drivers.impl_rabbit")
+    names = ("amqpdriver", "impl_rabbit", "amqp")
+    amqp, rabbit, context = (sys.modules.get(f"oslo_messaging._drivers.{name}") for name in names)
     if amqp is None or rabbit is None:
         return
     for name in ("ACK_REQUEUE_EVERY_SECONDS_MIN", "ACK_REQUEUE_EVERY_SECONDS_MAX"):
         if hasattr(amqp, name):
             setattr(amqp, name, LISTEN_SPELL)
+    received: Any = getattr(context, "RpcContext", None)
+    if received is not None and "to_dict" not in vars(received):
+        # Its values were read from a message just now and are nobody else's: no need to copy each token's catalogue.
+        received.to_dict = lambda self: dict(self.values)
     pool: Any = getattr(getattr(transport, "_driver", None), "_connection_pool", None)
-    if getattr(pool, "connection_cls", None) is rabbit.Connection:
-        pool.connection_cls = direct_connection(rabbit.Connection)
+    connection: Any = getattr(rabbit, "Connection", None)
+    if connection is not None and getattr(pool, "connection_cls", None) is connection:
+        pool.connection_cls = direct_connection(connection)
 
 
 @cache
