@@ -23,7 +23,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from openkeel_heat.clients.identity import Identity
-from openkeel_heat.common import config, context as contexts, exceptions, passwords
+from openkeel_heat.common import config, context as contexts, exceptions, passwords, sessions
 from openkeel_heat.common.i18n import _
 
 LOG = logging.getLogger(__name__)
@@ -125,14 +125,16 @@ class KeystoneBackend:
     @property
     def domain_admin_auth(self) -> generic.Password:
         if self._domain_admin_auth is None:
-            auth = generic.Password(
-                auth_url=self.v3_endpoint,
-                username=cfg.CONF.stack_domain_admin,
-                password=cfg.CONF.stack_domain_admin_password,
-                user_domain_id=self._stack_domain_id,
-                user_domain_name=self.stack_domain_name,
-                domain_id=self._stack_domain_id,
-                domain_name=self.stack_domain_name,
+            auth = sessions.shared(
+                generic.Password(
+                    auth_url=self.v3_endpoint,
+                    username=cfg.CONF.stack_domain_admin,
+                    password=cfg.CONF.stack_domain_admin_password,
+                    user_domain_id=self._stack_domain_id,
+                    user_domain_name=self.stack_domain_name,
+                    domain_id=self._stack_domain_id,
+                    domain_name=self.stack_domain_name,
+                )
             )
             try:
                 auth.get_token(self.session)

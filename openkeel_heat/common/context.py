@@ -203,9 +203,9 @@ class RequestContext(oslo_context.RequestContext):
         """The HTTP session that carries the credentials of this context."""
         with self._lock:
             if self._session is None:
-                from keystoneauth1 import session
+                from openkeel_heat.common import sessions
 
-                self._session = session.Session(
+                self._session = sessions.make(
                     connect_retries=cfg.CONF.client_retry_limit, **config.get_ssl_options("keystone")
                 )
             if not self._session.auth:
@@ -253,17 +253,21 @@ class RequestContext(oslo_context.RequestContext):
             if not self._trusts_auth_plugin:
                 from keystoneauth1 import exceptions as keystone_errors, loading
 
+                from openkeel_heat.common import sessions
+
                 keystone_options.register_trustee(cfg.CONF)
                 try:
-                    self._trusts_auth_plugin = loading.load_auth_from_conf_options(
+                    made = loading.load_auth_from_conf_options(
                         cfg.CONF, keystone_options.TRUSTEE, trust_id=self.trust_id
                     )
                 except keystone_errors.MissingRequiredOptions as error:
                     LOG.error("The [%s] section is incomplete: %s", keystone_options.TRUSTEE, error)
                     raise exceptions.AuthorizationFailure() from None
-            if not self._trusts_auth_plugin:
-                LOG.error("The [%s] section has no credentials", keystone_options.TRUSTEE)
-                raise exceptions.AuthorizationFailure()
+                if not made:
+                    LOG.error("The [%s] section has no credentials", keystone_options.TRUSTEE)
+                    raise exceptions.AuthorizationFailure()
+                # Without a trust it is the service's own account.
+                self._trusts_auth_plugin = made if self.trust_id else sessions.shared(made)
             return self._trusts_auth_plugin
 
     def _create_auth_plugin(self) -> plugin.BaseAuthPlugin:

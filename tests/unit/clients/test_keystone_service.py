@@ -13,7 +13,7 @@ import requests
 from oslo_config import cfg
 
 from openkeel_heat.clients.identity import Identity
-from openkeel_heat.common import config, exceptions
+from openkeel_heat.common import config, exceptions, sessions
 from openkeel_heat.common.context import RequestContext, StoredContext
 from openkeel_heat.common.options import keystone as options
 from tests.fixtures import testbed
@@ -202,3 +202,39 @@ def test_a_wrong_password_is_no_authentication() -> None:
         overwrite=False,
     )
     assert not context.clients.authenticated()
+
+
+def test_requests_of_the_life_of_a_stack(token: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trust and a project are one request each, once this process knows Keystone and has its accounts' tokens."""
+    from keystoneauth1 import session
+
+    asked: list[str] = []
+    send = session.TCPKeepAliveAdapter.send
+
+    def counting(self: Any, request: Any, **kwargs: Any) -> Any:
+        asked.append(f"{request.method} {request.path_url.removeprefix('/v3').split('/')[-2:]}")
+        return send(self, request, **kwargs)
+
+    monkeypatch.setattr(session.TCPKeepAliveAdapter, "send", counting)
+    token_id, body = token
+    sessions.reset()
+    counts = []
+    for _ in range(3):
+        life: list[int] = []
+        project = trust = ""
+        for step in ("create", "delete"):
+            # each request of a user comes to an engine with a context of its own
+            context = RequestContext(auth_token=token_id, auth_token_info=body, is_admin=False, overwrite=False,
+                                     user_id=body["token"]["user"]["id"], project_id=body["token"]["project"]["id"])
+            keystone = context.clients.client("keystone")
+            asked.clear()
+            if step == "create":
+                trust = str(keystone.create_trust_context().trust_id)
+                project = keystone.create_stack_domain_project(uuid.uuid4().hex)
+            else:
+                keystone.delete_trust(trust)
+                keystone.delete_stack_domain_project(project)
+            life.append(len(asked))
+        counts.append(life)
+    assert counts[1:] == [[2, 3], [2, 3]], (counts, asked)
+    assert counts[0][0] <= 7

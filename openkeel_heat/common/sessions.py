@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HTTP sessions to other services, and what all of one process share.
+
+Each context has a session of its own, with its credentials, certificates and cookies. Connections are those of the
+process, so that they are made once and not for every request; so is what services told of their versions, for some
+minutes; and the token of an account that belongs to the service itself (:func:`shared`), for as long as it is good.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from keystoneauth1 import plugin, session
+
+#: Hosts to which connections are kept, and how many of them to each.
+HOSTS, CONNECTIONS = 32, 32
+#: Seconds for which a version document is believed.
+DISCOVERY_AGE = 300.0
+#: Accounts whose tokens are kept.
+ACCOUNTS = 16
+
+
+class _Process:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.adapter: Any = None
+        self.discovery: dict[str, Any] = {}
+        self.discovery_until = 0.0
+        self.accounts: OrderedDict[str, Any] = OrderedDict()
+
+
+_process = _Process()
+
+
+def reset() -> None:
+    """Forget what was shared: connections, version documents and tokens."""
+    global _process
+    _process = _Process()
+
+
+os.register_at_fork(after_in_child=reset)
+
+
+def make(auth: Any = None, **options: Any) -> session.Session:
+    """A new session (*options* as keystoneauth's) over the connections of this process."""
+    import requests
+    from keystoneauth1 import session
+
+    http = requests.Session()
+    adapter = _adapter()
+    for scheme in list(http.adapters):
+        http.mount(scheme, adapter)
+    return session.Session(auth=auth, session=http, discovery_cache=_discovery(), **options)
+
+
+def _adapter() -> Any:
+    process = _process
+    with process.lock:
+        if process.adapter is None:
+            from keystoneauth1 import session
+
+            process.adapter = session.TCPKeepAliveAdapter(pool_connections=HOSTS, pool_maxsize=CONNECTIONS)
+        return process.adapter
+
+
+def _discovery() -> dict[str, Any]:
+    process = _process
+    with process.lock:
+        now = time.monotonic()
+        if now >= process.discovery_until:
+            process.discovery = {}
+            process.discovery_until = now + DISCOVERY_AGE
+        return process.discovery
+
+
+def shared(auth: plugin.BaseAuthPlugin) -> Any:
+    """The plug-in of this process that authenticates as *auth* does: its token is used until it ends or is refused.
+
+    For accounts of the configuration, never for those of users.
+    """
+    key = auth.get_cache_id()
+    if not key:
+        return auth
+    process = _process
+    with process.lock:
+        known = process.accounts.setdefault(key, auth)
+        process.accounts.move_to_end(key)
+        while len(process.accounts) > ACCOUNTS:
+            process.accounts.popitem(last=False)
+        return known
