@@ -69,7 +69,8 @@ class People(NamedTuple):
 def people(guarded: Guarded) -> Iterator[People]:
     realm = guarded.realm
     project = realm.project("people")
-    found = People(guarded, project, realm.user("alice", {project: ["member"]}), realm.user("bob", {project: ["member"]}))
+    alice, bob = (realm.user(name, {project: ["member"]}) for name in ("alice", "bob"))
+    found = People(guarded, project, alice, bob)
     yield found
     api = found.api(found.bob)
     for one in api.get("/stacks")["stacks"]:
