@@ -160,6 +160,9 @@ def get_deps(c: Connection, stack_id: str) -> Any:
 # lists ------------------------------------------------------------------------------------------------------------
 
 
+_HAS_TAGS = sa.exists().where(_tag.c.stack_id == _stack.c.id)
+
+
 def _hidden_tags() -> list[str]:
     try:
         return list(cfg.CONF.hidden_stack_tags or ())
@@ -252,14 +255,14 @@ def list_stacks(
     after = None
     if marker is not None:
         after = c.execute(sa.select(*columns).where(_stack.c.id == marker)).first()
-    statement = sa.select(*_LIGHT).where(
+    statement = sa.select(*_LIGHT, _HAS_TAGS.label("_has_tags")).where(
         *_listed(tenant, filters, show_deleted, show_nested, show_hidden, tags, tags_any, not_tags, not_tags_any)
     )
     statement = sql.page(statement, columns, after, descending)
     if limit is not None:
         statement = statement.limit(int(limit))
     found = sql.many(c.execute(statement))
-    by_stack = _tags_of(c, [row["id"] for row in found])
+    by_stack = _tags_of(c, [row["id"] for row in found if row.pop("_has_tags")])
     for row in found:
         row["tags"] = by_stack.get(row["id"], [])
     return found
