@@ -7,9 +7,22 @@ this module costs nothing: the configuration is read and the pipeline built when
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+CONFIG_FLAGS = ("--config-file", "--config-dir")
+
+
+def arguments(argv: Sequence[str]) -> list[str]:
+    """What of a container's command line is meant for the service.
+
+    Some hand over arguments of ours (``pyargv`` of uWSGI), others leave their own there (gunicorn). Arguments that name
+    our configuration are the first kind.
+    """
+    ours = any(word in CONFIG_FLAGS or word.startswith(tuple(f"{flag}=" for flag in CONFIG_FLAGS)) for word in argv)
+    return list(argv) if ours else []
 
 
 def init_application(prog: str = "heat-api") -> Callable[..., Any]:
@@ -24,9 +37,11 @@ def init_application(prog: str = "heat-api") -> Callable[..., Any]:
     from openkeel_heat.api import paste
     from openkeel_heat.common import config, profiler
     from openkeel_heat.rpc import messaging
+    from openkeel_heat.template import limits
 
     cfg.CONF.reset()
-    config.setup([], prog)
+    config.setup(arguments(sys.argv[1:]), prog)
+    limits.configure(limits.from_options(cfg.CONF))
     messaging.setup(cfg.CONF)
     profiler.setup(prog, cfg.CONF.host)
     return paste.load_app(prog, cfg.CONF)

@@ -163,6 +163,24 @@ def test_wsgi_script(tmp_path: pathlib.Path) -> None:
         process.wait()
 
 
+@pytest.mark.parametrize(
+    ("given", "flavor"),
+    [(["--config-file", "site.conf"], "noauth"), (["--config-file=site.conf"], "noauth"), (["-w", "4"], "None")],
+)
+def test_arguments_of_a_wsgi_container(tmp_path: pathlib.Path, given: list[str], flavor: str) -> None:
+    """``pyargv`` of uWSGI names our configuration; what a container left there of its own is passed over."""
+    (tmp_path / "site.conf").write_text("[DEFAULT]\ntransport_url = fake://\n[paste_deploy]\nflavor = noauth\n")
+    program = (
+        "import sys; sys.argv[0] = 'container'\n"
+        "import webob; from heat.wsgi.api import application; from oslo_config import cfg\n"
+        "answer = webob.Request.blank('/').get_response(application)\n"
+        "print(answer.status_int, cfg.CONF.paste_deploy.flavor)\n"
+    )
+    env = {"PYTHONPATH": f"{ROOT}:{ROOT / 'openkeel_heat' / 'compat'}", "HOME": str(tmp_path)}
+    done = run([sys.executable, "-c", program, *given], env=env, cwd=tmp_path)
+    assert done.stdout.split()[-2:] == ["300", flavor]
+
+
 @pytest.mark.parametrize("way", ["environment", "option"])
 def test_eventlet(tmp_path: pathlib.Path, way: str) -> None:
     """A smoke part of the suite on the eventlet backend."""
