@@ -40,11 +40,18 @@ EMBEDDED = (
 
 
 def arguments(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """The few options of this command; the rest is oslo.config's."""
-    parser = argparse.ArgumentParser(prog=PROG, add_help=False, allow_abbrev=False)
-    parser.add_argument("--state-dir", default=os.getcwd())
-    parser.add_argument("--no-cfn", action="store_true")
-    return parser.parse_known_args(argv)
+    """The few options of this command; the rest is oslo.config's, which also ends the program after ``--help``."""
+    parser = argparse.ArgumentParser(
+        prog=PROG, add_help=False, allow_abbrev=False, usage="%(prog)s [--state-dir DIR] [--no-cfn] [OPTION …]",
+        description="API, CloudFormation API and engine in one process, for trying, developing and testing",
+        epilog="It also takes the options that every command takes:",
+    )
+    parser.add_argument("--state-dir", metavar="DIR", default=os.getcwd(), help="database and key (working directory)")
+    parser.add_argument("--no-cfn", action="store_true", help="without the CloudFormation API")
+    options, rest = parser.parse_known_args(argv)
+    if not {"-h", "--help"}.isdisjoint(rest):
+        print(parser.format_help())
+    return options, rest
 
 
 def encryption_key(state_dir: str) -> str:

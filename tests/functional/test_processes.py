@@ -135,7 +135,7 @@ def test_engine_workers(bus_and_database: Installation) -> None:
 
 
 def test_help_of_every_command() -> None:
-    for name in ("engine", "api", "api_cfn", "manage", "status"):
+    for name in ("engine", "api", "api_cfn", "all_in_one", "manage", "status"):
         done = run([sys.executable, "-m", f"openkeel_heat.cmd.{name}", "--help"], cwd=ROOT)
         assert "usage" in done.stdout.lower(), name
 
