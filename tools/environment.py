@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual environment of tools/quickstart and tools/test. Python's standard library only.
+"""The virtual environment of tools/quickstart, tools/test and tools/docs. Python's standard library only.
 
 It is made in ``.venv`` of the checkout, or where OPENKEEL_VENV says, with the exact versions of constraints.txt, and
 made again only when what it is made from has changed.
