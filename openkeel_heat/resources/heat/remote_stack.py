@@ -31,6 +31,15 @@ def _ca_file(certificate: str | None) -> Iterator[str | None]:
         yield stream.name
 
 
+def _told(error: Exception) -> str:
+    """What the other service said, as its own client puts it: without the request's id."""
+    response = getattr(error, 'response', None)
+    try:
+        return 'ERROR: %s' % response.json()['error']['message'] if response is not None else str(error)
+    except (KeyError, TypeError, ValueError):
+        return str(error)
+
+
 class RemoteStack(Resource):
     """A stack of any region or cloud, managed as a resource.
 
@@ -188,7 +197,7 @@ class RemoteStack(Resource):
         except Exception as ex:
             raise exception.StackValidationFailed(
                 message=_('Cannot establish connection to Heat endpoint at %(location)s due to "%(exc)s"')
-                % {'location': self._location(), 'exc': ex}) from ex
+                % {'location': self._location(), 'exc': _told(ex)}) from ex
         try:
             body = self._arguments()
             self._call('POST', '/validate', {key: body[key] for key in ('template', 'files', 'environment')})
@@ -196,7 +205,7 @@ class RemoteStack(Resource):
             LOG.info('Validating the template of %s failed', self, exc_info=True)
             raise exception.StackValidationFailed(
                 message=_('Failed validating stack template using Heat endpoint at %(location)s due to "%(exc)s"')
-                % {'location': self._location(), 'exc': ex}) from ex
+                % {'location': self._location(), 'exc': _told(ex)}) from ex
         return result
 
     def _arguments(self) -> dict[str, Any]:
