@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sphinx configuration."""
 
+import pathlib
+import tomllib
+
+_about = tomllib.loads((pathlib.Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+
 project = "openkeel-heat"
 copyright = "the openkeel-heat authors"
 author = "the openkeel-heat authors"
-release = "0.1"
+release = _about["version"]
 extensions: list[str] = []
 source_suffix = {".rst": "restructuredtext"}
 master_doc = "index"
