@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-
 #: Users have passwords, the credentials of Keystone are the keys of signed requests.
 _SECRET = ("credential", "user")
 

@@ -15,7 +15,7 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from openkeel_heat.common import exceptions, version
+from openkeel_heat.common import exceptions, log_mask, version
 from openkeel_heat.common.i18n import _
 from openkeel_heat.common.options import api, cache, clients, engine, fetch, keystone, language, service
 
@@ -190,6 +190,7 @@ def setup(
     if logs:
         logging.setup(conf, prog or PROJECT)
         logging.set_defaults()
+        log_mask.install()
     return conf
 
 

@@ -25,7 +25,7 @@ _Index = dict[Any, tuple[set[Any], dict[str, set[Any]]]]
 class SharedDefinition:
     """What a template means with the parameters of a stack, without any resource's state."""
 
-    __slots__ = ("template", "identifier", "parameters", "enabled", "required_by", "_wanted")
+    __slots__ = ("template", "identifier", "parameters", "enabled", "hidden", "required_by", "_wanted")
 
     def __init__(self, template: Template, identifier: Any) -> None:
         self.template = template
@@ -33,6 +33,8 @@ class SharedDefinition:
         self.parameters = template.parameters(identifier, template.env.params, template.env.param_defaults)
         #: name -> whether its condition holds
         self.enabled: dict[str, bool] = {}
+        #: What is not to be told of it; see ``engine.hidden``.
+        self.hidden: Any = None
         #: name -> names of those that require it, when the template alone says so (see ``edges``)
         self.required_by: dict[str, list[str]] | None = None
         self._wanted: _Wanted | None = None

@@ -20,6 +20,7 @@ from typing import Any
 from oslo_log import log as logging
 
 from openkeel_heat.common import clock
+from openkeel_heat.engine import hidden
 from openkeel_heat.rpc import notifier
 
 LOG = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ def _row(stack_id: str | None, action: str, status: str, reason: Any, name: str,
 
 def stack_event(stack: Any, action: str, status: str, reason: Any) -> dict[str, Any]:
     """The ``event`` row for a change of the stack's own state."""
-    return _row(stack.id, action, status, reason, stack.name, STACK_TYPE, stack.id)
+    return _row(stack.id, action, status, hidden.of(stack).text(reason), stack.name, STACK_TYPE, stack.id)
 
 
 def resource_event(resource: Any, action: str, status: str, reason: Any,
@@ -56,6 +57,7 @@ def resource_event(resource: Any, action: str, status: str, reason: Any,
     physical_id = physical_resource_id or record.nova_instance
     if physical_id is None:
         physical_id = resource.physical_resource_name()
+    reason = hidden.of(resource.stack).text(reason)
     return _row(resource.stack.id, action, status, reason, resource.name, resource.type(), physical_id,
                 record.rsrc_prop_data_id)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from openkeel_heat.common import exceptions
 from openkeel_heat.db import announced, resources, snapshots
-from openkeel_heat.engine import events
+from openkeel_heat.engine import events, hidden
 from openkeel_heat.resources.kit.lifecycle import Lock, Transition
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class DbResourceStore:
         ``Lock.NONE`` writes whoever holds the row; the others want it free and leave it so.
         """
         record = resource.record
-        values = {"action": step.action, "status": step.status, "status_reason": step.reason, **step.values}
+        reason = hidden.of(resource.stack).text(step.reason)
+        values = {"action": step.action, "status": step.status, "status_reason": reason, **step.values}
         if "metadata" in values:
             values["rsrc_metadata"] = values.pop("metadata")
         event = None

@@ -504,9 +504,10 @@ class Stack(Mapping[str, Any]):
         if status not in self.STATUSES:
             raise ValueError(_("Invalid status %s") % status)
         from openkeel_heat.db import announced as db
-        from openkeel_heat.engine import events
+        from openkeel_heat.engine import events, hidden
 
         assert self.id is not None, "The stack is not stored"
+        reason = hidden.of(self).text(reason)
         event = events.stack_event(self, action, status, reason)
         values = {"action": action, "status": status, "status_reason": reason}
         if not db.set_stack_state(self.id, values, event, expected_traversal=self.current_traversal):

@@ -145,7 +145,7 @@ def describe_stack_resources(rpc: Any, context: Any, given: Params) -> dict[str,
     if name is not None:
         identity = _identity(rpc, context, name)
     else:
-        identity = {**rpc.find_physical_resource(context, physical_resource_id=physical), "path": ""}
+        identity = rpc.find_physical_resource(context, physical_resource_id=physical)
     found = rpc.describe_stack_resources(
         context, stack_identity=identity, resource_name=given.get("LogicalResourceId")
     )

@@ -14,7 +14,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.db import traversals
 from openkeel_heat.db.traversals import Finish
-from openkeel_heat.engine import events
+from openkeel_heat.engine import events, hidden
 from openkeel_heat.engine.convergence.state import Traversal
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def _snapshot(found: Traversal, status: str, reason: str) -> dict[str, Any] | No
 
 
 def _reason(found: Traversal, reason: str) -> str:
+    reason = hidden.of(found.stack).text(reason)
     if found.action == 'CHECK' and not _all_can_be_checked(found.stack):
         return reason + ". 'CHECK' not fully supported (see resources)"
     return reason

@@ -14,7 +14,7 @@ from oslo_log import log as logging
 from openkeel_heat.common import exceptions
 from openkeel_heat.db import nodes
 from openkeel_heat.db.nodes import Write, Written
-from openkeel_heat.engine import events
+from openkeel_heat.engine import events, hidden
 from openkeel_heat.engine.convergence import writer as writer_module
 from openkeel_heat.engine.convergence.writer import Writer
 from openkeel_heat.resources.kit.steps import Lock, Note, Transition
@@ -98,7 +98,8 @@ class Driver:
         values = dict(step.values)
         if 'metadata' in values:
             values['rsrc_metadata'] = values.pop('metadata')
-        values.update(action=step.action, status=step.status, status_reason=str(step.reason))
+        reason = hidden.of(resource.stack).text(str(step.reason))
+        values.update(action=step.action, status=step.status, status_reason=reason)
         mine = record.engine_id == self._engine_id
         expected = record.engine_id
         current = False

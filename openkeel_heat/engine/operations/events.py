@@ -7,7 +7,9 @@ from typing import Any
 
 from openkeel_heat.common import identifier
 from openkeel_heat.db import events, stacks
+from openkeel_heat.engine import hidden
 from openkeel_heat.engine.operations import formats, lookup
+from openkeel_heat.engine.stack import Stack
 
 
 def list_events(context: Any, identity: Mapping[str, str] | None, filters: Mapping[str, Any] | None = None,
@@ -27,9 +29,18 @@ def list_events(context: Any, identity: Mapping[str, str] | None, filters: Mappi
     else:
         rows = events.list_by_tenant(context.project_id, filters=filters, properties=in_full, **page)
         identities = {one.id: _identity(one) for one in stacks.list_by_ids(sorted({row.stack_id for row in rows}))}
-    return [formats.event(row, identities[row.stack_id], root,
-                          (row.resource_properties_data or {}) if in_full else None)
+    return [formats.event(row, identities[row.stack_id], root, _properties(context, row) if in_full else None)
             for row in rows if row.stack_id in identities]
+
+
+def _properties(context: Any, row: Any) -> dict[str, Any]:
+    """The properties that the resource had, without the values of hidden parameters."""
+    properties = row.resource_properties_data or {}
+    if not properties:
+        return {}
+    stack = Stack.load(context, row.stack_id)
+    written = (stack.t[stack.t.RESOURCES] or {}).get(row.resource_name) or {}
+    return hidden.of(stack).properties(properties, written.get("properties") or written.get("Properties"))
 
 
 def _identity(row: Any) -> identifier.HeatIdentifier:

@@ -11,6 +11,7 @@ from typing import Any
 from oslo_log import log as logging
 
 from openkeel_heat.common import clock, identifier
+from openkeel_heat.engine import hidden
 
 LOG = logging.getLogger(__name__)
 
@@ -161,9 +162,9 @@ def resource(res: Any, detail: bool = True, with_props: bool = False, with_attr:
         info["description"] = res.t.description
         info["metadata"] = res.metadata_get()
         if with_attr is not False:
-            info["attributes"] = resource_attributes(res, with_attr)
+            info["attributes"] = hidden.of_resource(res).data(resource_attributes(res, with_attr))
     if with_props:
-        info["properties"] = resource_properties(res)
+        info["properties"] = hidden.of_resource(res).data(resource_properties(res))
     return info
 
 
@@ -200,7 +201,7 @@ def snapshot(row: Any) -> dict[str, Any]:
         "action": row.action,
         "status": row.status,
         "status_reason": row.status_reason,
-        "data": row.data,
+        "data": hidden.snapshot(row.data),
         "creation_time": _isotime(row.created_at),
     }
 

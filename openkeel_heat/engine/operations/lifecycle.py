@@ -18,7 +18,7 @@ from oslo_log import log as logging
 from openkeel_heat.common import clock, exceptions
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db import announced, stacks
-from openkeel_heat.engine import credentials, events, templates
+from openkeel_heat.engine import credentials, events, hidden, templates
 from openkeel_heat.engine.convergence.interfaces import StartRequest
 from openkeel_heat.engine.operations import lookup, migrate, prepare
 from openkeel_heat.engine.operations.runtime import Runtime
@@ -88,6 +88,7 @@ def _start_creation(runtime: Runtime, stack: Stack) -> str | None:
 
 def _store_failed(stack: Stack, reason: str) -> None:
     """Keep a stack that could not be started: FAILED, with the reason."""
+    reason = hidden.of(stack).text(reason)
     row = stacks.get(stack.id) if stack.id else None
     if row is not None:  # it failed after the start was written
         stack.current_traversal = row.current_traversal

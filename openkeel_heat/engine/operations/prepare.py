@@ -14,7 +14,7 @@ from oslo_config import cfg
 from openkeel_heat.common import exceptions, params as parameters
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db import stacks
-from openkeel_heat.engine import templates
+from openkeel_heat.engine import hidden, templates
 from openkeel_heat.engine.operations import lookup
 from openkeel_heat.engine.stack import Stack
 
@@ -155,7 +155,8 @@ def new_stack(context: Any, stack_name: str, template: Mapping[str, Any] | None,
                   parent_resource=parent_resource_name, **keywords)
     lookup.enforce_types(stack)
     check_deferred_auth(context, stack)
-    stack.validate()
+    with hidden.in_errors(stack):
+        stack.validate()
     return stack
 
 
@@ -203,7 +204,8 @@ def updated_stack(context: Any, current: Stack, template: Mapping[str, Any] | No
         raise exceptions.ImmutableParameterModified(*changed)
     lookup.enforce_types(stack)
     check_deferred_auth(context, stack)
-    stack.validate()
+    with hidden.in_errors(stack):
+        stack.validate()
     return stack
 
 

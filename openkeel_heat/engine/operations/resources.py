@@ -50,7 +50,8 @@ def _stack_user_may(context: Any, stack: Stack, resource_name: str) -> bool:
 
 
 def describe_all(context: Any, identity: Mapping[str, str], resource_name: str | None) -> list[dict[str, Any]]:
-    stack = lookup.get_stack(context, identity)
+    """The resources of a stack; the identity may be that of a resource in it, as :func:`find_physical` gives it."""
+    stack = lookup.get_stack(context, {**identity, "path": ""})
     return [formats.resource(resource) for name, resource in stack.resources.items()
             if resource_name is None or name == resource_name]
 
