@@ -2,13 +2,12 @@
 """The templates of the public heat-templates collection, read as Heat 27.0.1 reads them.
 
 The collection is not part of the project; the test is skipped where it is
-absent.  ``OPENKEEL_CORPUS`` names its folder.
+absent (:mod:`tests.fixtures.corpus`).
 """
 
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 from typing import Any
 
@@ -17,21 +16,12 @@ import pytest
 from openkeel_heat.template import Template, environment, text
 from openkeel_heat.template.environment import Environment
 from openkeel_heat.template.scope import StackDefinition
+from tests.fixtures.corpus import CORPUS, EXPECTED, needs_corpus
 
 HERE = pathlib.Path(__file__).resolve()
-EXPECTED = json.loads((HERE.parent / 'data' / 'corpus-expected.json').read_text())
 TYPES = json.loads((HERE.parent / 'data' / 'resource-types.json').read_text())['types']
 
-
-def corpus() -> pathlib.Path | None:
-    places = [pathlib.Path(os.environ.get('OPENKEEL_CORPUS', '/nonexistent')),
-              *(parent / 'shared' / 'corpus' for parent in HERE.parents)]
-    return next((place for place in places if (place / 'heat-templates').is_dir()), None)
-
-
-CORPUS = corpus()
-
-pytestmark = pytest.mark.skipif(CORPUS is None, reason='the heat-templates collection is not there')
+pytestmark = needs_corpus
 
 
 def read(path: pathlib.Path, given: dict[str, Any]) -> dict[str, Any]:

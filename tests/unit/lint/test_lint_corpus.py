@@ -9,22 +9,15 @@ Every finding has been looked at.  They are of these kinds:
 * true mistakes: a Ref to nothing, a key twice, a list for a map, a property that the type has not, and in the
   folder ``invalid`` circles of resources, for each of which the service refuses the template, too.
 
-The collection is not part of the project; ``OPENKEEL_CORPUS`` names its folder.
+The collection is not part of the project; :mod:`tests.fixtures.corpus` says where it is looked for.
 """
 
 from __future__ import annotations
 
 import collections
-import json
-import os
-import pathlib
-
-import pytest
 
 from openkeel_heat.lint import runner
-
-HERE = pathlib.Path(__file__).resolve()
-EXPECTED = json.loads((HERE.parents[2] / 'contract' / 'data' / 'corpus-expected.json').read_text())
+from tests.fixtures.corpus import CORPUS, EXPECTED, needs_corpus
 
 COUNTS = {
     'circular-dependency': 5,
@@ -45,15 +38,7 @@ COUNTS = {
 }
 
 
-def corpus() -> pathlib.Path | None:
-    places = [pathlib.Path(os.environ.get('OPENKEEL_CORPUS', '/nonexistent')),
-              *(parent / 'shared' / 'corpus' for parent in HERE.parents)]
-    return next((place for place in places if (place / 'heat-templates').is_dir()), None)
-
-
-CORPUS = corpus()
-
-pytestmark = pytest.mark.skipif(CORPUS is None, reason='the heat-templates collection is not there')
+pytestmark = needs_corpus
 
 
 def test_only_true_findings() -> None:

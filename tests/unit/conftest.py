@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``option(name, value, group)`` sets an option of the process for one test."""
+"""What unit tests share: ``option(name, value, group)`` sets an option of the process for one test."""
 
 from __future__ import annotations
 
