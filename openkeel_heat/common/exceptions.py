@@ -296,8 +296,8 @@ class HeatExceptionWithPath(HeatException):
 
 def _join_path(path: list[Any]) -> str:
     joined = ""
-    for item in path:
-        if isinstance(item, int) or item.isdigit():
+    for item in map(str, path):
+        if item.isdigit():
             joined += f"[{item}]"
         else:
             joined = f"{joined}.{item}" if joined else item

@@ -58,8 +58,17 @@ class CommonTemplate(Template):
     # resources
 
     def compile_definitions(self) -> dict[str, ResourceDefinition]:
-        resources = self.t.get(self.RESOURCES) or {}
-        return {name: self._compile_definition(name, snippet) for name, snippet in resources.items()}
+        return {name: self._compile_definition(name, snippet)
+                for name, snippet in self._map_of(self.RESOURCES).items()}
+
+    def _map_of(self, section: str) -> Mapping[Any, Any]:
+        """A section that is a map of things by their names."""
+        content = self.t.get(section) or {}
+        if not isinstance(content, Mapping):
+            # the words in which clients know this mistake
+            raise exception.StackValidationFailed(
+                message="'%s' object has no attribute 'items'" % type(content).__name__)
+        return content
 
     def _compile_definition(self, name: Any, data: Any) -> ResourceDefinition:
         fields: dict[str, Any] = {}
@@ -167,8 +176,8 @@ class CommonTemplate(Template):
 
     def _all_outputs(self) -> dict[str, _CompiledOutput]:
         if self._compiled_outputs is None:
-            section = self.t.get(self.OUTPUTS) or {}
-            self._compiled_outputs = {name: self._compile_output(name, data) for name, data in section.items()}
+            self._compiled_outputs = {name: self._compile_output(name, data)
+                                      for name, data in self._map_of(self.OUTPUTS).items()}
         return self._compiled_outputs  # type: ignore[no-any-return]
 
     def _outputs_static(self) -> bool:
@@ -187,9 +196,9 @@ class CommonTemplate(Template):
         output = _CompiledOutput(description=data.get(self.OUTPUT_DESCRIPTION))
         if self.OUTPUT_CONDITION is not None:
             output.condition = nodes.compile_condition(data.get(self.OUTPUT_CONDITION), self.compile_context,
-                                                       '.'.join([self.OUTPUTS, name, self.OUTPUT_CONDITION]))
+                                                       '.'.join([self.OUTPUTS, str(name), self.OUTPUT_CONDITION]))
         output.value = nodes.compile_snippet(data[self.OUTPUT_VALUE], self.compile_context,
-                                             '.'.join([self.OUTPUTS, name, self.OUTPUT_VALUE]))
+                                             '.'.join([self.OUTPUTS, str(name), self.OUTPUT_VALUE]))
         return output
 
     def _bind_output(self, name: str, output: _CompiledOutput, conditions: Conditions, scope: Any) -> OutputDefinition:

@@ -19,6 +19,9 @@ from openkeel_heat.template import text
 ALLOWED_PARAM_MERGE_STRATEGIES = (OVERWRITE, MERGE, DEEP_MERGE) = ('overwrite', 'merge', 'deep_merge')
 
 
+_LISTS = (text.ENCRYPTED_PARAM_NAMES, text.EVENT_SINKS)
+
+
 def get_param_merge_strategy(merge_strategies: Mapping[str, str] | None, param_key: str,
                              available_strategies: Mapping[str, str] | None = None) -> str:
     """The strategy for a parameter: by its name, by what an earlier file said, or the default."""
@@ -123,7 +126,13 @@ def _parse_file(files: Mapping[str, str], filename: str) -> dict[str, Any]:
     if filename not in files:
         raise exception.StackValidationFailed(message=_('The environment file "%s" is not among the files') % filename)
     try:
-        return text.parse_environment(files[filename])
+        env = text.parse_environment(files[filename])
+        for section, content in env.items():
+            kind = list if section in _LISTS else dict
+            if content and not isinstance(content, kind):
+                raise ValueError(_('environment section "%(section)s" is no %(kind)s')
+                                 % {'section': section, 'kind': 'mapping' if kind is dict else 'list'})
+        return env
     except ValueError as exc:
         raise exception.StackValidationFailed(
             message=_('Environment file "%(name)s" not in valid format: %(error)s')
@@ -136,7 +145,7 @@ def merge_environments(environment_files: Iterable[str] | None, files: Mapping[s
     available_strategies: dict[str, str] = {}
     for filename in environment_files or ():
         env = _parse_file(files, filename)
-        strategies = env.pop(text.PARAMETER_MERGE_STRATEGIES, {})
+        strategies = env.pop(text.PARAMETER_MERGE_STRATEGIES, None) or {}
         for section, content in env.items():
             if not content:
                 continue

@@ -253,7 +253,8 @@ class FunctionNode(Node):
 
     def render(self, scope: Any) -> Any:
         args = self.args
-        return {self.fn_name: args.render(scope) if isinstance(args, Node) else copy_plain(args)}
+        rendered = args.render(scope) if isinstance(args, Node) else copy_plain(args)
+        return {self.fn_name: None if rendered is ABSENT else rendered}
 
 
 class Broken(Node):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from openkeel_heat.common import exceptions as exception
@@ -30,6 +31,8 @@ class ParameterGroups:
             raise self._error(None, _('The %s should be a list.') % PARAMETER_GROUPS)
         grouped: list[Any] = []
         for group in groups:
+            if not isinstance(group, Mapping):
+                raise self._error(None, _('Each of the %s should be a map.') % PARAMETER_GROUPS)
             names = group.get(PARAMETERS)
             if names is None:
                 raise self._error(group, _('The %s must be provided for each parameter group.') % PARAMETERS)

@@ -318,6 +318,8 @@ class ResourceRegistry:
     def _load_registry(self, path: list[str], registry: Mapping[str, Any]) -> None:
         for key, value in registry.items():
             here = [*path, key]
+            if value is None and here == ['resources']:
+                continue
             if value is None:
                 self._register_info(here, None)
             elif is_hook_definition(key, value) or is_valid_restricted_action(key, value):
@@ -427,8 +429,10 @@ class ResourceRegistry:
         if entry and isinstance(entry, ResourceInfo):
             yield entry
         for pattern in list(self._registry):
-            if pattern.endswith('*') and self._registry[pattern].matches(resource_type):
-                yield self._registry[pattern]
+            if pattern.endswith('*'):
+                info = self._registry[pattern]
+                if isinstance(info, ResourceInfo) and info.matches(resource_type):
+                    yield info
 
     def get_resource_info(self, resource_type: str, resource_name: str | None = None, registry_type: Any = None,
                           ignore: Any = None) -> Any:

@@ -289,7 +289,12 @@ class Template(Mapping[str, Any]):
         for section in self.t:
             if section not in self.SECTIONS:
                 raise exception.InvalidTemplateSection(section=section)
-        for resource in self[self.RESOURCES].values():
+        resources = self[self.RESOURCES]
+        if not isinstance(resources, Mapping):
+            # the words in which clients know this mistake
+            raise exception.StackValidationFailed(
+                message="'%s' object has no attribute 'values'" % type(resources).__name__)
+        for resource in resources.values():
             if not resource:
                 raise exception.StackValidationFailed(message=_('Each Resource must contain a Type key.'))
             if not isinstance(resource, Mapping):

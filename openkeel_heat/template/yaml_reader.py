@@ -72,10 +72,14 @@ class _Scalars:
         if kind == 'null':
             return None
         node = yaml.ScalarNode(tag, text, event.start_mark, event.end_mark)
-        if kind == 'bool':
-            return self._constructor.construct_yaml_bool(node)
-        if kind == 'int' or kind == 'float':
-            return self._number(kind, node)
+        try:
+            if kind == 'bool':
+                return self._constructor.construct_yaml_bool(node)
+            if kind == 'int' or kind == 'float':
+                return self._number(kind, node)
+        except LookupError:
+            # a tag in front of something else
+            raise ConstructorError(None, None, 'found no %s' % kind, event.start_mark) from None
         raise unknown_tag(tag, event.start_mark)
 
     def _number(self, kind: str, node: Any) -> Any:

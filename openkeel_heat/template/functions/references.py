@@ -283,8 +283,12 @@ class ResourceFacade(FunctionNode):
 
     def prepare(self, scope: Any) -> None:
         super().prepare(scope)
-        if resolve(self.args, scope) not in self.names:
-            raise exception.StackValidationFailed(message=self._usage())
+        try:
+            if resolve(self.args, scope) in self.names:
+                return
+        except (ValueError, TypeError, KeyError):
+            pass
+        raise exception.StackValidationFailed(message=self._usage())
 
     def result(self, scope: Any) -> Any:
         metadata, deletion_policy, update_policy = self.names

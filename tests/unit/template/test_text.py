@@ -44,6 +44,8 @@ def test_values(source: str, value: Any) -> None:
     ('a: b: c', 'mapping values are not allowed here'),
     ('a: *b', "found undefined alias 'b'"),
     ('a: &b [*b]', 'found unconstructable recursive node'),
+    ('a: !!bool maybe', 'found no bool'),
+    ('a: !!int ""', 'found no int'),
     ('a: !!set {x}', 'could not determine a constructor for the tag'),
     ('a: !!binary aGVsbG8=', 'could not determine a constructor for the tag'),
     ('a: !!python/object:os.system x', 'could not determine a constructor for the tag'),
