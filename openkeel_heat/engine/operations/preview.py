@@ -117,30 +117,19 @@ def validate_template(context: Any, template: Mapping[str, Any] | None, params: 
     try:
         stack.validate(ignorable_errors=ignorable_errors, validate_res_tmpl_only=True)
     except exceptions.StackValidationFailed as error:
-        return {"Error": hidden.of(stack).text(error)}
+        return {"Error": hidden.of(stack).text(str(error))}
 
     result = {
         "Description": compiled.get("Description", ""),
-        "Parameters": stack.parameters.map(_shown_parameter, filter_func=_is_users(stack)),
+        "Parameters": stack.parameters.map(formats.validate_parameter, filter_func=_is_users(stack)),
     }
     groups = ParameterGroups(compiled).parameter_groups
     if groups:
         result["ParameterGroups"] = groups
     if show_nested:
         result.update(nested_parameters(stack))
-    result["Environment"] = hidden.environment(compiled.env.user_env_as_dict(), hidden.of(stack).names)
+    result["Environment"] = compiled.env.user_env_as_dict()
     return result
-
-
-def _shown_parameter(param: Any) -> dict[str, Any]:
-    """A parameter; of a hidden one the default of the template is shown, and nothing that was sent."""
-    info = formats.validate_parameter(param)
-    if param.hidden():
-        if param.user_default is not None:
-            info["Default"] = hidden.MASK
-        if "Value" in info:
-            info["Value"] = hidden.MASK
-    return info
 
 
 def _is_users(stack: Stack) -> Any:
@@ -163,7 +152,7 @@ def nested_parameters(stack: Stack) -> dict[str, Any]:
         entry = {
             "Type": resource.type(),
             "Description": nested.t.get("Description", ""),
-            "Parameters": nested.parameters.map(_shown_parameter, filter_func=_is_users(nested)),
+            "Parameters": nested.parameters.map(formats.validate_parameter, filter_func=_is_users(nested)),
         }
         groups = ParameterGroups(nested.t).parameter_groups
         if groups:
