@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
+"""What every package may use: options, contexts, errors, policy, identifiers. Imports nothing of the other packages."""
