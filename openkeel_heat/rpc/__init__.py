@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between the processes: the methods, their client, their server, the bus. :mod:`.methods` is the table of the contract."""
+"""Between the processes: methods, their client, their server, the bus. :mod:`.methods` is the table of the contract."""
