@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""boto3's CloudFormation client against heat-api-cfn, with keys of Keystone."""
+"""boto3's CloudFormation client, and the aws command, against heat-api-cfn, with keys of Keystone."""
 
 from __future__ import annotations
 
 import json
+import pathlib
 import secrets
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.fixtures import identity, stores, templates
+from tests.fixtures import client_venv, identity, stores, templates
 from tests.fixtures.polling import until
+from tests.fixtures.processes import run
 from tests.fixtures.service import OURS, Installation
 
 boto3 = pytest.importorskip("boto3")
@@ -260,3 +262,31 @@ def test_trusts_are_refused(three_daemons: tuple[Installation, str], user: tuple
 def test_rest_of_the_interface_is_refused(cloudformation: Recorder) -> None:
     """Actions that only Amazon has."""
     assert refused(cloudformation.list_exports)[0] == 400
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_aws_command_line(endpoint: str, user: tuple[str, str], name: str, tmp_path: pathlib.Path) -> None:
+    try:
+        aws = client_venv.environment("aws") / "aws"
+    except client_venv.NotInstallable as exc:
+        pytest.skip(str(exc))
+    env = {"AWS_ACCESS_KEY_ID": user[0], "AWS_SECRET_ACCESS_KEY": user[1], "AWS_DEFAULT_REGION": "RegionOne"}
+    env |= {"AWS_CONFIG_FILE": str(tmp_path / "config"), "AWS_MAX_ATTEMPTS": "1"}
+    template = tmp_path / "template.json"
+    template.write_text(TEMPLATE)
+
+    def call(*words: str) -> Any:
+        done = run([aws, "--endpoint-url", endpoint, "--output", "json", "cloudformation", *words], env=env)
+        return json.loads(done.stdout) if done.stdout.strip() else None
+
+    body = ("--template-body", f"file://{template}")
+    assert call("validate-template", *body)["Description"] == "in the dialect of Amazon"
+    parameters = ("--parameters", "ParameterKey=Salt,ParameterValue=2")
+    assert call("create-stack", "--stack-name", name, *body, *parameters)["StackId"]
+    call("wait", "stack-create-complete", "--stack-name", name)
+    assert call("describe-stacks", "--stack-name", name)["Stacks"][0]["Outputs"][0]["OutputValue"] == "a2"
+    events = call("describe-stack-events", "--stack-name", name, "--max-items", "3")
+    assert len(events["StackEvents"]) == 3
+    call("delete-stack", "--stack-name", name)
+    call("wait", "stack-delete-complete", "--stack-name", name)
