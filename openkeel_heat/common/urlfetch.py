@@ -39,17 +39,24 @@ def get(url: str, allowed_schemes: Collection[str] = ("http", "https")) -> bytes
         raise URLFetchError(_("Invalid URL scheme %s") % scheme)
     if scheme == "file":
         return _read_file(url)
-    LOG.info("Fetching %s", url)
+    LOG.info("Fetching %s", _for_log(url))
     import requests
+    from urllib3 import exceptions as http_errors
 
     try:
         with _session() as session:
             return _read(session, url)
-    except (requests.RequestException, OSError) as error:
+    except (requests.RequestException, http_errors.HTTPError, OSError) as error:
         if isinstance(error, URLFetchError):
             raise
-        LOG.info("Fetching %s failed: %s", url, error)
+        LOG.info("Fetching %s failed: %s", _for_log(url), type(error).__name__)
         raise URLFetchError(_("Failed to retrieve template from %s") % url) from None
+
+
+def _for_log(url: str) -> str:
+    """Without a password and a query, which may be a signature."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _read_file(url: str) -> bytes:
@@ -67,7 +74,9 @@ def _read(session: requests.Session, url: str) -> bytes:
     answer = session.get(url, stream=True, timeout=cfg.CONF.template_fetch_timeout)
     answer.raise_for_status()
     content = bytearray()
-    for chunk in answer.iter_content(chunk_size=CHUNK):
+    # What has come so far, and not so many bytes: whoever sends one now and then does not keep us for ever.
+    read = getattr(answer.raw, "read1", answer.raw.read)
+    while chunk := read(CHUNK, decode_content=True):
         content += chunk
         if len(content) > limit:
             raise URLFetchError(_("Template exceeds maximum allowed size (%s bytes)") % limit)
@@ -79,14 +88,39 @@ def _read(session: requests.Session, url: str) -> bytes:
 def permitted(address: str) -> bool:
     """Whether users' URLs may lead to *address*."""
     options = cfg.CONF.template_fetch
+
+    def within(one: Any, networks: list[str]) -> bool:
+        return any(one in ipaddress.ip_network(network, strict=False) for network in networks)
+
     parsed: Any = ipaddress.ip_address(address.split("%", 1)[0])
-    if getattr(parsed, "ipv4_mapped", None) is not None:
-        parsed = parsed.ipv4_mapped
+    inner = _ipv4_within(parsed)
+    ends = [parsed] if inner is None else [inner] if _is_mapped(parsed) else [parsed, inner]
+    return any(within(end, options.allowed_networks) for end in ends) or not any(
+        within(end, options.denied_networks) for end in ends)
 
-    def within(networks: list[str]) -> bool:
-        return any(parsed in ipaddress.ip_network(network, strict=False) for network in networks)
 
-    return within(options.allowed_networks) or not within(options.denied_networks)
+#: Prefixes of IPv6 addresses that stand for the IPv4 address in their last bits, as a translator on the way makes of
+#: them; the first is that of addresses from before there were mapped ones.
+_TRANSLATED = [ipaddress.ip_network(prefix) for prefix in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")]
+
+
+def _is_mapped(address: Any) -> bool:
+    return getattr(address, "ipv4_mapped", None) is not None
+
+
+def _ipv4_within(address: Any) -> Any:
+    """The IPv4 address to which packets to an IPv6 address go in the end; None where there is none."""
+    if address.version == 4:
+        return None
+    if address.teredo is not None:
+        return address.teredo[1]
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if _is_mapped(address):
+        return address.ipv4_mapped
+    if any(address in network for network in _TRANSLATED):
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return None
 
 
 def _session() -> requests.Session:
