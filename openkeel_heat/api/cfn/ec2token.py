@@ -19,6 +19,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from openkeel_heat.api.cfn import app as cfn_app, errors, params
+from openkeel_heat.api.middleware.context import SIGNED
 from openkeel_heat.api.response import StartResponse
 from openkeel_heat.common.options import keystone as options
 
@@ -93,6 +94,7 @@ class EC2Token:
             _set_identity(environ, url, token_id, token)
             creds = {"ec2Credentials": {"access": access, "signature": signature}}
             environ["HTTP_X_AUTH_EC2_CREDS"] = json.dumps(creds)
+            environ[SIGNED] = True
             return
         raise refusal
 

@@ -15,6 +15,10 @@ from openkeel_heat.api.response import StartResponse
 from openkeel_heat.common.context import RequestContext
 
 
+#: Set where a signature was checked. Any client can send the header with an access key, which opens a resource.
+SIGNED = "openkeel_heat.signed"
+
+
 class ContextMiddleware:
     """`context_class` of the section names another class than `RequestContext`."""
 
@@ -36,7 +40,7 @@ class ContextMiddleware:
             environ,
             username=username,
             password=environ.get("HTTP_X_AUTH_KEY") if username is not None else None,
-            aws_creds=environ.get("HTTP_X_AUTH_EC2_CREDS") if username is None else None,
+            aws_creds=environ.get("HTTP_X_AUTH_EC2_CREDS") if username is None and environ.get(SIGNED) else None,
             auth_url=environ.get("HTTP_X_AUTH_URL"),
             auth_token_info=environ.get("keystone.token_info"),
             region_name=environ.get("HTTP_X_REGION_NAME"),

@@ -97,6 +97,17 @@ def test_context_of_a_password(inner: Inner) -> None:
     assert (inner.context.username, inner.context.password, inner.context.aws_creds) == ("joe", "pw", None)
 
 
+def test_context_of_a_signature(inner: Inner) -> None:
+    """An access key counts where the signature that it is of was checked, and nowhere else."""
+    headers = {"X-Auth-EC2-Creds": '{"ec2Credentials": {"access": "a"}}'}
+    app = context.filter_factory({})(inner)
+    harness.request(app, "GET", "/", headers=headers)
+    assert inner.context.aws_creds is None
+    signed = lambda environ, start: app({**environ, context.SIGNED: True}, start)  # noqa: E731
+    harness.request(signed, "GET", "/", headers=headers)
+    assert inner.context.aws_creds == headers["X-Auth-EC2-Creds"]
+
+
 class OtherContext(RequestContext):
     pass
 
