@@ -8,7 +8,6 @@ once; libraries and tests that need only the options call :func:`register_all`.
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -248,13 +247,6 @@ def get_ssl_options(client: str, conf: cfg.ConfigOpts | None = None) -> dict[str
     verify: bool | str = False if option("insecure") else option("ca_file") or True
     cert, key = option("cert_file"), option("key_file")
     return {"verify": verify, "cert": (cert, key) if cert and key else cert}
-
-
-def paste_config_file(conf: cfg.ConfigOpts | None = None) -> str | None:
-    """The absolute path of the paste file, if there is one."""
-    conf = cfg.CONF if conf is None else conf
-    found = conf.find_file(conf.paste_deploy.api_paste_config)
-    return os.path.abspath(found) if found else None
 
 
 def get_auth_uri(v3: bool = True, conf: cfg.ConfigOpts | None = None) -> str | None:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from openkeel_heat.common import exceptions
@@ -148,17 +147,6 @@ def list_shown(
 
 
 @query
-def list_light(c: Connection, stack_id: str) -> list[Record]:
-    """What a graph needs to know of the resources of a stack: no metadata, no properties, no attributes."""
-    names = (
-        "id", "uuid", "name", "nova_instance", "action", "status", "engine_id", "atomic_key", "needed_by", "requires",
-        "replaces", "replaced_by", "current_template_id", "rsrc_prop_data_id", "attr_data_id", "stack_id",
-        "root_stack_id", "created_at", "updated_at",
-    )  # fmt: skip
-    return sql.many(sql.select(c, _resource, names, order="id", stack_id=stack_id))
-
-
-@query
 def list_by_physical_id(c: Connection, physical_id: str, tenant: str | None = None) -> list[Record]:
     """The resources with this physical id in the stacks that a project may see."""
     statement = _SELECT.where(_resource.c.nova_instance == physical_id).order_by(_resource.c.id)
@@ -177,13 +165,6 @@ def count_by_root(c: Connection, root_stack_id: str) -> int:
 @query
 def count_by_stack(c: Connection, stack_id: str) -> int:
     return sql.count(c, _resource, stack_id=stack_id)
-
-
-@query
-def stack_ids_by_root(c: Connection, root_stack_id: str) -> set[str]:
-    """The ids of the stacks of a tree that have resources."""
-    statement = sa.select(_resource.c.stack_id).where(_resource.c.root_stack_id == root_stack_id).distinct()
-    return set(c.execute(statement).scalars())
 
 
 @query
@@ -228,27 +209,6 @@ def update(
     holder = None if engine_id is UNFENCED else engine_id
     values = {**values, "atomic_key": next_key(atomic_key)}
     return bool(sql.update(c, _resource, values, id=resource_id, atomic_key=atomic_key, engine_id=holder))
-
-
-@operation
-def insert_replacement(
-    c: Connection, existing_id: int, values: Mapping[str, Any], atomic_key: int | None, engine_id: str | None = None
-) -> int | None:
-    """Insert the successor of a resource and point to it, fenced.
-
-    ``exceptions.UpdateInProgress`` when the fence fails; None when the successor's template is gone, because then the
-    traversal that wanted it is over. Nothing is written in either case.
-    """
-    template_id = values.get("current_template_id")
-    if template_id is not None and not sql.count(c, models.raw_template, id=template_id):
-        return None
-    try:
-        new_id = int(sql.insert(c, _resource, values))
-    except db_exc.DBReferenceError:
-        raise Abandon(None) from None
-    if not update.within(c, existing_id, {"replaced_by": new_id}, atomic_key, engine_id):
-        raise exceptions.UpdateInProgress(values.get("name", ""))
-    return new_id
 
 
 @operation
@@ -343,15 +303,6 @@ def _clear(item: Mapping[str, Any]) -> Any:
 def get_data(c: Connection, resource_id: int) -> dict[str, str | None]:
     """All that plugins keep for a resource, decrypted."""
     return {row["key"]: _clear(row) for row in sql.many(sql.select(c, _data, order="id", resource_id=resource_id))}
-
-
-@query
-def get_datum(c: Connection, resource_id: int, key: str) -> Record | None:
-    """One entry (key, value decrypted, redact, decrypt_method)."""
-    found = sql.one(sql.select(c, _data, resource_id=resource_id, key=key))
-    if found is not None and found["redact"]:
-        found["value"] = crypt.decrypt(found["decrypt_method"], found["value"])
-    return found
 
 
 @operation

@@ -81,8 +81,3 @@ def get_resource(c: Connection, snapshot_id: str, resource_name: str) -> Record 
 def list_resources(c: Connection, snapshot_id: str) -> list[Record]:
     """What all resources keep in a snapshot."""
     return sql.many(sql.select(c, _resource, order="resource_name", snapshot_id=snapshot_id))
-
-
-@operation
-def delete_resource(c: Connection, snapshot_id: str, resource_name: str) -> bool:
-    return bool(sql.delete(c, _resource, snapshot_id=snapshot_id, resource_name=resource_name))

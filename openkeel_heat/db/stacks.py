@@ -151,12 +151,6 @@ def has_user_project(c: Connection, project_id: str, tenant: str | None) -> bool
     return c.execute(statement.limit(1)).first() is not None
 
 
-@query
-def get_deps(c: Connection, stack_id: str) -> Any:
-    """The stored graph (`current_deps`) of a stack."""
-    return sql.select(c, _stack, ("current_deps",), id=stack_id).scalar()
-
-
 # lists ------------------------------------------------------------------------------------------------------------
 
 
@@ -296,15 +290,6 @@ def list_by_ids(c: Connection, ids: Sequence[str], show_deleted: bool = True) ->
         return []
     found = sql.many(c.execute(sa.select(*_LIGHT).where(_stack.c.id.in_(list(ids)))))
     return [row for row in found if show_deleted or row["deleted_at"] is None]
-
-
-@query
-def list_by_owner(c: Connection, owner_id: str, show_deleted: bool = False) -> list[Record]:
-    """The stacks directly below a stack (without backup stacks)."""
-    statement = sa.select(*_LIGHT).where(_stack.c.owner_id == owner_id, _stack.c.backup.is_(sa.false()))
-    if not show_deleted:
-        statement = statement.where(_stack.c.deleted_at.is_(None))
-    return sql.many(c.execute(statement.order_by(_stack.c.created_at, _stack.c.id)))
 
 
 def _tree(root_id: str, show_deleted: bool) -> sa.CTE:
@@ -451,12 +436,6 @@ def _tags_of(c: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
 def get_tags(c: Connection, stack_id: str) -> list[str]:
     """The tags of a stack, in the order they were given."""
     return _tags_of(c, [stack_id]).get(stack_id, [])
-
-
-@query
-def get_tags_of(c: Connection, stack_ids: Sequence[str]) -> dict[str, list[str]]:
-    """The tags of many stacks by id; one without tags is left out."""
-    return _tags_of(c, stack_ids)
 
 
 @operation

@@ -60,12 +60,3 @@ def delete(c: Connection, creds_id: int) -> bool:
     """Delete a row; False if there is none. Stacks that refer to it (nested ones) have none of their own then."""
     sql.update(c, models.stack, {"user_creds_id": None}, user_creds_id=creds_id)
     return bool(sql.delete(c, _creds, id=creds_id))
-
-
-@operation
-def delete_of_stack(c: Connection, stack_id: str, creds_id: int) -> bool:
-    """Take the credentials from a stack and delete them, unless another stack shares them."""
-    sql.update(c, models.stack, {"user_creds_id": None}, id=stack_id, user_creds_id=creds_id)
-    if sql.count(c, models.stack, user_creds_id=creds_id):
-        return False
-    return bool(sql.delete(c, _creds, id=creds_id))

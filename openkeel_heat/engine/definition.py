@@ -92,9 +92,6 @@ class StackDefinition(scope.StackDefinition):
         return self.shared.wanted(self._context).of(self, resource_name, in_resources, in_outputs)
 
     # state of resources
-    def all_data(self) -> dict[Any, NodeData]:
-        return dict(self._resource_data)
-
     def data_of(self, name: str) -> NodeData | None:
         return self._resource_data.get(name)
 

@@ -7,7 +7,6 @@ A task is a generator. It does a bit of work and yields what it waits for:
 ``None``                       nothing: go on after everybody else who is ready
 a number of seconds            time
 an object with ``.seconds``    time, or earlier when somebody wakes its ``.wake_on`` key (the kit's ``Pause``)
-``WakeOn(key, timeout)``       ``wake(key)``, or the time-out
 a :class:`Signal`              ``signal.set(value)``, which is what the ``yield`` returns (a stored error is raised)
 =============================  ============================================================================
 
@@ -47,16 +46,6 @@ Done = Callable[['Task'], None]
 
 class Stopped(Exception):
     """The scheduler takes no more work."""
-
-
-class WakeOn:
-    """Wait until ``key`` is woken."""
-
-    __slots__ = ('seconds', 'wake_on')
-
-    def __init__(self, key: Hashable, timeout: float | None = None) -> None:
-        self.wake_on = key
-        self.seconds = timeout
 
 
 class Signal:

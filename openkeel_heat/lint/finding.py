@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-ERROR, WARNING = SEVERITIES = ('error', 'warning')
+ERROR, WARNING = 'error', 'warning'
 
 Path = tuple[Any, ...]
 

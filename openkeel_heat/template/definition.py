@@ -10,7 +10,7 @@ functions resolved, and can be frozen, rendered and compared.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from openkeel_heat.common import exceptions as exception
@@ -338,12 +338,3 @@ class BoundDefinition:
         parts = ('properties', 'metadata', 'depends', 'deletion_policy', 'update_policy', 'condition')
         return '%s(%r, %r, %s)' % (type(self).__name__, self.name, self.resource_type,
                                    ', '.join('%s=%r' % (part, getattr(self, '_' + part)) for part in parts))
-
-
-def depends_on_list(value: Any) -> list[str] | None:
-    """``depends_on`` as a list, or None if it is one of something else than names."""
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Sequence) and all(isinstance(item, str) for item in value):
-        return list(value)
-    return None

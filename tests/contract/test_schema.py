@@ -252,7 +252,7 @@ def test_rows_are_found_by_the_operations(empty: None) -> None:
                 c.execute(insert, given)
     stack = stacks.list_stacks("test_tenant_id")[0]
     assert (stack.name, stack.tags) == ("s1", ["t1", "t2"])
-    assert stacks.get_deps(stack.id) == {"edges": [[[2, True], [3, True]], [[1, True], [2, True]]]}
+    assert stacks.get(stack.id, deps=True).current_deps == {"edges": [[[2, True], [3, True]], [[1, True], [2, True]]]}
     found = {row.name: row for row in resources.list_by_root(stack.id, data=True)}
     assert set(found) == {"a", "b", "c"}
     assert found["c"].requires == [2]

@@ -59,9 +59,6 @@ class Convergence:
     def stop_traversal(self, context: Any, stack: Any) -> None:
         cancel.stop_tree(self, context, stack)
 
-    def stop_all_workers(self, context: Any, stack: Any) -> None:
-        cancel.cancel_running(self, context, stack.id)
-
     def delete_snapshot(self, context: Any, stack: Any, snapshot_id: str) -> None:
         """Delete one snapshot (its row says DELETE IN_PROGRESS already)."""
         from openkeel_heat.engine.convergence import snapshots
@@ -72,11 +69,6 @@ class Convergence:
         self.scheduler.wake(key)
         if key[0] == 'resource':
             self.scheduler.wake(('hook', key[1]))
-
-    def kick(self, stack_id: str) -> None:
-        from openkeel_heat.engine.convergence import recovery
-
-        self.scheduler.call(recovery.look_at_stack, self, stack_id)
 
     # traversals -------------------------------------------------------------------------------------------------
     def keep(self, found: Traversal) -> Traversal:

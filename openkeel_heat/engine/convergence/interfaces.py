@@ -4,15 +4,15 @@
 Operations (``engine/operations``) talk to :class:`Convergence` only: they prepare a ``Stack`` as it should be and
 start, cancel or stop a traversal. Everything below ``Convergence`` is found in the modules beside this one.
 
-Convergence needs from ``engine/stack.py`` what :class:`StackLike` lists, from ``engine/events.py`` what
-:class:`EventSource` lists, and from ``resources/kit/lifecycle.py`` generators yielding ``Transition``, ``Pause`` and
-``HookPause``.
+Convergence needs from ``engine/stack.py`` what :class:`StackLike` lists, from ``engine/events.py`` rows before a
+transaction and their announcement after it, and from ``resources/kit/lifecycle.py`` generators yielding ``Transition``,
+``Pause`` and ``HookPause``.
 """
 from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 
@@ -71,9 +71,6 @@ class ConvergenceApi(Protocol):
     def stop_traversal(self, context: Any, stack: Any) -> None:
         """Stop the traversal of the stack and of all IN_PROGRESS stacks below it; no running resource is cancelled."""
 
-    def stop_all_workers(self, context: Any, stack: Any) -> None:
-        """Cancel the nodes of the stack that run in any engine (exception into the generator). Does not wait."""
-
     def delete_snapshot(self, context: Any, stack: Any, snapshot_id: str) -> None:
         """Delete one snapshot, whose row says DELETE IN_PROGRESS already. Does not wait."""
 
@@ -81,9 +78,6 @@ class ConvergenceApi(Protocol):
         """A poll that waits for ``key`` may run at once. Keys: ``('hook', id)`` after a hook of a resource was
         cleared, ``('resource', id)`` when a signal or a metadata change came in; ``('stack', id)`` when a nested
         stack reached a final state."""
-
-    def kick(self, stack_id: str) -> None:
-        """Look at the stack's sync points soon (a node may have been lost)."""
 
 
 class StackLike(Protocol):
@@ -140,16 +134,3 @@ class StackLike(Protocol):
 
     def stored_context(self) -> Any:
         """A RequestContext from the stored credentials (for work that no request started)."""
-
-
-class EventSource(Protocol):
-    """``engine/events.py``: rows are made before the transaction, sent out after it."""
-
-    def stack_event(self, stack: Any, action: str, status: str, reason: str) -> dict[str, Any]:
-        """Row for ``event`` (uuid, created_at included)."""
-
-    def resource_event(self, resource: Any, action: str, status: str, reason: str) -> dict[str, Any]:
-        """Row for ``event``; rsrc_prop_data_id is filled in by the compound operation when it is new."""
-
-    def announce(self, context: Any, stack: Any, rows: Iterable[Mapping[str, Any]]) -> None:
-        """After the commit: notification and sinks. Never raises."""

@@ -87,7 +87,6 @@ def test_snapshots(db: str) -> None:
         ("b", {"x": 1}),
     ]
     assert snapshots.get_resource(one, "a").data == {"y": 2}
-    assert snapshots.delete_resource(one, "a")
     add_sync_point(key, one)
     assert snapshots.delete(one)
     assert not snapshots.delete(one)
@@ -190,9 +189,8 @@ def test_user_creds(db: str) -> None:
     with pytest.raises(exceptions.Error, match="exceeds Heat limit"):
         user_creds.insert({**base, "password": "x" * 128})
     user_creds.insert({**base, "password": "x" * 127})
-    a, b = make_stack("a", user_creds_id=one), make_stack("b", user_creds_id=one)
-    assert not user_creds.delete_of_stack(a, one)
-    assert user_creds.delete_of_stack(b, one)
+    a = make_stack("a", user_creds_id=one)
+    assert user_creds.delete(one)
     assert stacks.get(a).user_creds_id is None
     assert user_creds.get(one) is None
     assert user_creds.delete(two)

@@ -8,7 +8,8 @@ import time
 import pytest
 
 from openkeel_heat.engine import scheduler as scheduler_module
-from openkeel_heat.engine.scheduler import Scheduler, Signal, Stopped, WakeOn
+from openkeel_heat.engine.scheduler import Scheduler, Signal, Stopped
+from openkeel_heat.resources.kit.steps import Pause
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_two_thousand_waiting_tasks_need_no_thread(scheduler):
     reached = []
 
     def work(number):
-        yield WakeOn('go', 60)
+        yield Pause(60, wake_on='go')
         reached.append(number)
     for number in range(2000):
         scheduler.submit(work(number), key=('n', number))
