@@ -85,11 +85,12 @@ class Registry:
             self._mapped.update(dict.fromkeys(key for key in prepared if key != 'resources'))
             if prepared['resources']:
                 self._mapped['resources'] = None
-            try:
-                self._registry.load(prepared)
-            except (exception.HeatException, TypeError, AttributeError):
-                # what is wrong with it is for the rules on environments to say
-                pass
+            for key, value in prepared.items():
+                try:
+                    self._registry.load({key: value})
+                except (exception.HeatException, TypeError, AttributeError):
+                    # what is wrong with it is for the rules on environments to say; the others hold nevertheless
+                    continue
 
     def names(self) -> list[str]:
         """All types that could be meant."""
