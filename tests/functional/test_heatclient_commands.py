@@ -23,8 +23,8 @@ from tests.fixtures.service import AllInOne, Installation
 
 DATA = pathlib.Path(__file__).parent / "data" / "heatclient"
 SCENARIOS: dict[str, list[dict[str, Any]]] = yaml.safe_load((DATA / "commands.yaml").read_text())
-# The installation of Heat 27.0.1 has neither, as by default.
-COMPARED = sorted(SCENARIOS.keys() - {"abandon"})
+# All but what waits for long, and what is not allowed by default.
+COMPARED = sorted(SCENARIOS.keys() - {"abandon", "cancels", "hooks", "signals"})
 
 
 def commands() -> dict[str, str]:
@@ -108,7 +108,8 @@ class Play:
         text = re.sub(r"-[a-z0-9]{12}\b", "-<random>", text)
         text = re.sub(r"\b[0-9a-f]{32}\b", "<hex>", text)
         with contextlib.suppress(ValueError):
-            return ordered(json.loads(text))
+            # Which events were seen before it depends on when the client looked.
+            return ordered(Done(0, text, "").json())
         return text
 
 
