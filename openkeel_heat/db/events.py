@@ -136,6 +136,24 @@ def get(c: Connection, uuid: str, stack_id: str | None = None) -> Record | None:
 
 
 @query
+def last_of(c: Connection, stack_id: str, stack_name: str, name: str, reasons: Sequence[str]) -> str | None:
+    """The last of these reasons among the events of a resource since the stack's present action began."""
+    started = sa.and_(
+        _event.c.resource_name == stack_name,
+        _event.c.physical_resource_id == stack_id,
+        _event.c.resource_status == "IN_PROGRESS",
+    )
+    wanted = sa.and_(_event.c.resource_name == name, _event.c.resource_status_reason.in_(list(reasons)))
+    row = c.execute(
+        sa.select(_event.c.resource_status_reason.label("reason"))
+        .where(_event.c.stack_id == stack_id, sa.or_(started, wanted))
+        .order_by(_event.c.id.desc())
+        .limit(1)
+    ).first()
+    return row.reason if row is not None and row.reason in reasons else None
+
+
+@query
 def count(c: Connection, stack_id: str) -> int:
     """How many events a stack has."""
     return sql.count(c, _event, stack_id=stack_id)

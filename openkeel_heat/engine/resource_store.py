@@ -2,11 +2,11 @@
 """The store of ``resources.kit.store``: what a plugin writes about its resource is committed when the call returns."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from openkeel_heat.common import exceptions
-from openkeel_heat.db import announced, resources, snapshots
+from openkeel_heat.db import announced, events as event_rows, resources, snapshots
 from openkeel_heat.engine import events, hidden
 from openkeel_heat.resources.kit.lifecycle import Lock, Transition
 
@@ -94,6 +94,10 @@ class DbResourceStore:
 
     def add_event(self, resource: Resource, action: str, status: str, reason: str) -> None:
         events.record(resource.context, resource.stack, events.resource_event(resource, action, status, reason))
+
+    def last_event(self, resource: Resource, reasons: Sequence[str]) -> str | None:
+        stack = resource.stack
+        return event_rows.last_of(stack.id, stack.name, resource.name, reasons)
 
     def save_snapshot(self, resource: Resource, snapshot_id: str, data: Mapping[str, Any]) -> None:
         snapshots.save_resource(snapshot_id, resource.name, data)

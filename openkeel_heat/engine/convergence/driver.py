@@ -17,7 +17,7 @@ from openkeel_heat.db.nodes import Write, Written
 from openkeel_heat.engine import events, hidden
 from openkeel_heat.engine.convergence import writer as writer_module
 from openkeel_heat.engine.convergence.writer import Writer
-from openkeel_heat.resources.kit.steps import Lock, Note, Transition
+from openkeel_heat.resources.kit.steps import HookPause, Lock, Note, Transition
 
 LOG = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class Driver:
                 if held is not None:
                     yield from self.persist(held)
                 raise
-            error = None
+            error, over = None, False
             try:
                 if held is not None:
                     last, held = held, None
@@ -83,6 +83,7 @@ class Driver:
                     yield from self.persist(self._note(step))
                 else:
                     yield step
+                    over = isinstance(step, HookPause) and self._over()
             except GeneratorExit:
                 lifecycle.close()
                 raise
@@ -91,6 +92,13 @@ class Driver:
                 error.__cause__ = exc
             except BaseException as exc:
                 error = exc
+            if over:
+                lifecycle.close()
+                raise TraversalOver(resource_name=self._resource.name)
+
+    def _over(self) -> bool:
+        """Did another traversal begin while this one was waiting for a user? Then nobody may ever clear the hook."""
+        return self._current and not self._writer.is_current()
 
     def write_for(self, step: Transition) -> Write:
         """The fenced write of a transition."""

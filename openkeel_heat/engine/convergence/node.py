@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from oslo_log import log as logging
 
 from openkeel_heat.common import exceptions
-from openkeel_heat.db import nodes
+from openkeel_heat.db import nodes, sync_points
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine.convergence import completion, plan
 from openkeel_heat.engine.convergence.driver import Cancelled, Driver, TimedOut, TraversalOver
@@ -44,14 +44,15 @@ WENT_DOWN = 'Worker went down during resource '
 
 
 def decide(stack_action: str, is_update: bool, action: str, template_id: int | None, wanted_id: int | None,
-           gone: bool = False) -> str:
+           status: str = '') -> str:
     """Pure: what a visit does with a resource. One of '', create, update, delete, forget, suspend, check, …
 
-    ``action`` and ``template_id`` are the row's, ``wanted_id`` is the template that the traversal goes to. ``gone``:
-    the resource was deleted since the traversal began, by a node of the former one.
+    ``action``, ``status`` and ``template_id`` are the row's, ``wanted_id`` is the template that the traversal goes to.
     """
-    if gone and stack_action in ('SUSPEND', 'CHECK', 'RESUME', 'SNAPSHOT'):
-        return ''
+    if (action, status) == ('DELETE', 'COMPLETE') and stack_action in ('SUSPEND', 'CHECK', 'RESUME', 'SNAPSHOT'):
+        return ''  # it was deleted since the traversal began, by a node of the former one
+    if is_update and stack_action == action == 'CREATE' and status == 'COMPLETE':
+        return 'created'  # by an engine that died before it could say so
     if stack_action == 'SUSPEND':
         return '' if is_update else 'suspend'
     if stack_action in ('CHECK', 'RESUME', 'SNAPSHOT'):
@@ -81,8 +82,26 @@ def run(hub: Convergence, visit: Visit, row: Any, found: Traversal | None, conte
         return _stale(hub, visit, row, found)
     if row is None:
         return _gone(hub, visit, found)
+    if visit.called and _has_reported(visit, row, found):
+        LOG.debug('Node %s of traversal %s has been processed', visit.node, visit.traversal_id)
+        return None
     one = _Visit(hub, visit, row, found)
     return (yield from one.process())
+
+
+def _has_reported(visit: Visit, row: Any, found: Traversal) -> bool:
+    """Has the node handed its result on? Then the call is a double or late, unless the node was called for again."""
+    if visit.node.packed() in visit.data:
+        return False
+    key = plan.key_in(found.graph, row['id'], row['replaces'], visit.node.is_update)
+    if key is None:
+        return False
+    targets = [(str(one.rsrc_id), one.is_update) for one in found.graph.required_by(key)] or [found.target]
+    for entity_id, is_update in targets:
+        point = sync_points.get(entity_id, found.id, is_update)
+        if point is None or key.packed() not in point.input_data:
+            return False
+    return True
 
 
 def _gone(hub: Convergence, visit: Visit, found: Traversal) -> After | None:
@@ -206,7 +225,7 @@ class _Visit:
         if not row['replaced_by'] or self.found.action not in ('CREATE', 'UPDATE', 'ROLLBACK', 'RESTORE', 'ADOPT'):
             return None
         successor = nodes.lock_state(row['replaced_by'])
-        if (successor is None or successor.replaces != row['id']
+        if (successor is None or successor.replaces not in (row['id'], None)
                 or successor.current_template_id != self.found.stack.t.id
                 or (successor.action == 'DELETE' and successor.status == 'COMPLETE')):
             return None
@@ -227,7 +246,7 @@ class _Visit:
                 if held is not None or resource.status != 'FAILED':
                     return held
             what = decide(self.found.action, self.node.is_update, record.action, record.current_template_id,
-                          self.latest.t.id, (record.action, record.status) == ('DELETE', 'COMPLETE'))
+                          self.latest.t.id, record.status)
             if not what:
                 return None
             if what == 'update':

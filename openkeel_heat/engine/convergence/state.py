@@ -36,6 +36,7 @@ class Visit:
     abandon: bool = False
     adopted: bool = False        # the lock of a dead engine was taken over; go on with what it did
     stale: bool = False          # adopted work of a former traversal: finish it, then let the present one know
+    called: bool = False         # by a message, which may be a double or late
     attempt: int = 0
     stack_id: str | None = None
 

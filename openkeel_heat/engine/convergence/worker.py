@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import oslo_messaging
 from oslo_log import log as logging
 
-from openkeel_heat.db import nodes, stacks, sync_points
+from openkeel_heat.db import stacks
 from openkeel_heat.engine.convergence import plan, snapshots
 from openkeel_heat.engine.convergence.plan import Node
 from openkeel_heat.engine.convergence.state import Visit
@@ -38,30 +38,8 @@ class WorkerService:
         """Process a node."""
         visit = Visit(Node(resource_id, is_update, node_type), current_traversal,
                       dict((data or {}).get('input_data') or {}), skip_propagate, accumulated_failures,
-                      adopt_stack_data, converge, abandon)
-        if node_type == plan.NODE_TYPE_RESOURCE and self._reported(visit):
-            LOG.debug('Node %s of traversal %s has been processed', visit.node, current_traversal)
-            return
+                      adopt_stack_data, converge, abandon, called=True)
         self._hub.run([visit], self._hub.traversals.get(current_traversal), cnxt)
-
-    def _reported(self, visit: Visit) -> bool:
-        """Has the node handed its result on? Then the call is a double, unless it was called for again."""
-        known = self._hub.traversals.get(visit.traversal_id)
-        if known is None or visit.node.packed() in visit.data:
-            return False
-        key = visit.node
-        if key not in known.graph:
-            row = nodes.lock_state(int(key.rsrc_id))
-            found = plan.key_in(known.graph, int(key.rsrc_id), row.replaces if row else None, key.is_update)
-            if found is None:
-                return False
-            key = found
-        targets = [(str(one.rsrc_id), one.is_update) for one in known.graph.required_by(key)] or [known.target]
-        for entity_id, is_update in targets:
-            point = sync_points.get(entity_id, known.id, is_update)
-            if point is None or key.packed() not in point.input_data:
-                return False
-        return True
 
     def check_resource_delete_snapshot(self, cnxt: Any, snapshot_id: str, resource_name: str, start_time: Any = None,
                                        is_stack_delete: bool = False, current_traversal: str | None = None) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from openkeel_heat.db import nodes
+from openkeel_heat.db import nodes, stacks
 from openkeel_heat.db.nodes import Write, Written
 from openkeel_heat.db.sync_points import Merge, Merged, Target
 from openkeel_heat.engine.scheduler import Scheduler, Signal, Stopped
@@ -63,6 +63,11 @@ class Writer:
             for one in merges:
                 self._merges.setdefault(one.target, []).append(one)
         self._plan()
+
+    def is_current(self) -> bool:
+        """Is the traversal still the one that its stack is in?"""
+        state = stacks.get_state(self._stack_id)
+        return state is not None and state.deleted_at is None and state.current_traversal == self._traversal_id
 
     def idle(self) -> bool:
         with self._lock:

@@ -203,7 +203,8 @@ def signal(runtime: Runtime, context: Any, identity: Mapping[str, str], resource
         raise exceptions.ResourceNotAvailable(resource_name=resource_name)
     if not callable(resource.signal):
         return None
-    resource._signal_check_action()
+    if not (details and "unset_hook" in details):  # the break point may be one of the deletion
+        resource._signal_check_action()
     resource._signal_check_hook(details)
     if sync_call or not callable(getattr(resource, "handle_signal", None)):
         try:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from openkeel_heat.resources.kit.resource import Resource
 
 __all__ = ['HookPause', 'Lifecycle', 'Lock', 'Note', 'Pause', 'Step', 'Transition', 'CannotResume',
-           'adopt', 'check', 'create', 'delete', 'delete_snapshot', 'mark_failed', 'resume', 'resume_action',
+           'adopt', 'check', 'create', 'created', 'delete', 'delete_snapshot', 'mark_failed', 'resume', 'resume_action',
            'snapshot', 'suspend', 'transition', 'update']
 
 LOG = logging.getLogger(__name__)
@@ -72,12 +72,24 @@ HOOK_PAUSE = 1.0
 # --- pieces ---------------------------------------------------------------------------------------------------------
 
 
+HOOK_CLEARED = 'Hook %s is cleared'
+HOOK_FAILED = 'Failure occurred while waiting.'
+
+
 def _break_if_required(resource: Resource, action: str, hook: str) -> Lifecycle:
-    """Stop at a break point of the environment until a user clears it."""
+    """Stop at a break point of the environment until a user clears it.
+
+    An engine may have died here before: a break point that was cleared is passed, one that was not is waited at.
+    """
     if not resource.stack.env.registry.matches_hook(resource.name, hook):
         return
-    resource.trigger_hook(hook)
-    yield note(resource, resource.action, resource.status, '%s paused until Hook %s is cleared' % (action, hook))
+    paused = '%s paused until Hook %s is cleared' % (action, hook)
+    last = resource.stack.store.last_event(resource, [paused, HOOK_CLEARED % hook])
+    if last == HOOK_CLEARED % hook:
+        return
+    if last is None:
+        resource.trigger_hook(hook)
+        yield note(resource, resource.action, resource.status, paused)
     LOG.info('Reached hook on %s', resource)
     yield from _wait_for_hook(resource, hook)
 
@@ -90,7 +102,7 @@ def _wait_for_hook(resource: Resource, hook: str) -> Lifecycle:
             raise
         except BaseException as ex:
             resource.clear_hook(hook)
-            yield note(resource, resource.action, resource.status, 'Failure occurred while waiting.')
+            yield note(resource, resource.action, resource.status, HOOK_FAILED)
             if not isinstance(ex, Exception):
                 raise
 
@@ -215,6 +227,11 @@ def create(resource: Resource) -> Lifecycle:
         yield from _break_if_required(resource, 'CREATE', 'post-create')
 
 
+def created(resource: Resource) -> Lifecycle:
+    """What follows a creation, when the engine that made the resource died before it could do it."""
+    yield from _break_if_required(resource, 'CREATE', 'post-create')
+
+
 def _create_with_retries(resource: Resource) -> Lifecycle:
     """Create; after a failure that may pass, delete what there is and create again."""
     limit = _retry_limit()
@@ -284,7 +301,11 @@ def update(resource: Resource, after: Any, before: Any = None, *, new_class: typ
     yield from _break_if_required(resource, 'UPDATE', 'pre-update')
     needed = yield from _decide_update(resource, after, before, after_props, before_props, prev_resource)
     if not needed:
+        updated = (resource.state == ('UPDATE', 'COMPLETE') and resource.stack.action != 'ROLLBACK'
+                   and resource.current_template_id == new_template_id)
         yield from _unchanged(resource, new_template_id)
+        if updated:  # by an engine that died before it came to this
+            yield from _break_if_required(resource, 'UPDATE', 'post-update')
         return
     LOG.info('updating %s', resource)
     resource.updated_time = clock.utcnow()
@@ -406,7 +427,11 @@ def _update_in_place(resource: Resource, after: Any, before: Any, after_props: A
 
 def delete(resource: Resource) -> Lifecycle:
     """Delete as the deletion policy says. The row itself is removed by the driver."""
-    if resource.state == ('DELETE', 'COMPLETE') or resource.action == 'INIT':
+    if resource.state == ('DELETE', 'COMPLETE'):
+        if resource.stack.action == 'DELETE':
+            yield from _break_if_required(resource, 'DELETE', 'post-delete')
+        return
+    if resource.action == 'INIT':
         return
     yield from _delete(resource, started=False)
 

@@ -13,7 +13,7 @@ implementation also updates ``resource.record.atomic_key``.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ class ResourceStore(Protocol):
     # events, snapshots ------------------------------------------------
     def add_event(self, resource: Resource, action: str, status: str, reason: str) -> None:
         """Record and announce an event that goes with no change of state."""
+
+    def last_event(self, resource: Resource, reasons: Sequence[str]) -> str | None:
+        """The last of these reasons among the resource's events since the stack's present action began."""
 
     def save_snapshot(self, resource: Resource, snapshot_id: str, data: Mapping[str, Any]) -> None:
         """Write the ``resource_snapshot`` row of this resource."""

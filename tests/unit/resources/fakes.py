@@ -71,6 +71,9 @@ class FakeStore:
     def add_event(self, resource: Any, action: str, status: str, reason: str) -> None:
         self.events.append((action, status, reason))
 
+    def last_event(self, resource: Any, reasons: Any) -> str | None:
+        return next((reason for _action, _status, reason in reversed(self.events) if reason in reasons), None)
+
     def save_snapshot(self, resource: Any, snapshot_id: str, data: Any) -> None:
         self.snapshots[snapshot_id] = data
 

@@ -58,7 +58,7 @@ def test_decision(case):
 @pytest.mark.parametrize('is_update', [True, False])
 def test_nothing_is_done_with_what_was_deleted_meanwhile(action, is_update):
     """Suspended over an update that was still removing it."""
-    assert decide(action, is_update, 'DELETE', 1, 2, gone=True) == ''
+    assert decide(action, is_update, 'DELETE', 1, 2, status='COMPLETE') == ''
 
 
 # driving ------------------------------------------------------------------------------------------------------------
