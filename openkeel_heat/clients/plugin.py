@@ -24,17 +24,15 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
-from oslo_utils import excutils
 
+from openkeel_heat.clients.error_tests import ErrorTests
 from openkeel_heat.common import config, exceptions
 
 if TYPE_CHECKING:
     from openkeel_heat.common.context import RequestContext
 
 
-class ClientPlugin(abc.ABC):
-    #: The module, or modules, with all errors that the client raises.
-    exceptions_module: Any = None
+class ClientPlugin(ErrorTests, abc.ABC):
     service_types: list[str] = []
     default_version: str | None = None
     supported_versions: list[str] = []
@@ -126,32 +124,6 @@ class ClientPlugin(abc.ABC):
             except errors.EndpointNotFound:
                 self._endpoint_existence[key] = False
         return self._endpoint_existence[key]
-
-    # --- what an error means
-
-    def is_client_exception(self, ex: BaseException) -> bool:
-        modules = self.exceptions_module or []
-        if not isinstance(modules, (list, tuple)):
-            modules = [modules]
-        return any(type(ex) in vars(module).values() for module in modules)
-
-    def is_not_found(self, ex: BaseException) -> bool:
-        return False
-
-    def is_over_limit(self, ex: BaseException) -> bool:
-        return False
-
-    def is_conflict(self, ex: BaseException) -> bool:
-        return False
-
-    @excutils.exception_filter  # type: ignore[arg-type]
-    def ignore_not_found(self, ex: BaseException) -> bool:
-        """``with plugin.ignore_not_found:`` or ``plugin.ignore_not_found(error)``: raises every other error."""
-        return self.is_not_found(ex)
-
-    @excutils.exception_filter  # type: ignore[arg-type]
-    def ignore_conflict_and_not_found(self, ex: BaseException) -> bool:
-        return self.is_conflict(ex) or self.is_not_found(ex)
 
 
 def retry_if_connection_err(exception: BaseException) -> bool:
