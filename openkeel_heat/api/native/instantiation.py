@@ -178,6 +178,16 @@ class InstantiationData:
             raise _wrong_type("files_container", "string")
         return name
 
+    def sources(self) -> dict[str, Any]:
+        """What the engine makes the stack of, by the names of its arguments."""
+        return {
+            "template": self.template(),
+            "params": self.environment(),
+            "files": self.files(),
+            "environment_files": self.environment_files(),
+            "files_container": self.files_container(),
+        }
+
     def _rest(self) -> dict[str, Any]:
         return {key: value for key, value in self.body.items() if key not in OWN_KEYS}
 

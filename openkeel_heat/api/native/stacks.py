@@ -84,16 +84,7 @@ def detail(req: Request) -> dict[str, Any]:
 def create(req: Request, body: dict[str, Any]) -> NoReturn:
     data = InstantiationData(body)
     args = data.arguments()
-    identity = req.rpc.create_stack(
-        req.context,
-        data.stack_name(),
-        data.template(),
-        data.environment(),
-        data.files(),
-        args,
-        environment_files=data.environment_files(),
-        files_container=data.files_container(),
-    )
+    identity = req.rpc.create_stack(req.context, data.stack_name(), args=args, **data.sources())
     stack = stack_views.stack(req, {"stack_identity": dict(identity)})
     raise Created(stack["links"][0]["href"], {"stack": stack})
 
@@ -101,16 +92,7 @@ def create(req: Request, body: dict[str, Any]) -> NoReturn:
 def preview(req: Request, body: dict[str, Any]) -> dict[str, Any]:
     data = InstantiationData(body)
     args = data.arguments()
-    result = req.rpc.preview_stack(
-        req.context,
-        data.stack_name(),
-        data.template(),
-        data.environment(),
-        data.files(),
-        args,
-        environment_files=data.environment_files(),
-        files_container=data.files_container(),
-    )
+    result = req.rpc.preview_stack(req.context, data.stack_name(), args=args, **data.sources())
     return {"stack": stack_views.stack(req, result)}
 
 
@@ -135,16 +117,7 @@ def files(req: Request, identity: dict[str, str]) -> Any:
 
 def _update(req: Request, identity: dict[str, str], data: InstantiationData) -> NoReturn:
     args = data.arguments(update=True)
-    req.rpc.update_stack(
-        req.context,
-        identity,
-        data.template(),
-        data.environment(),
-        data.files(),
-        args,
-        environment_files=data.environment_files(),
-        files_container=data.files_container(),
-    )
+    req.rpc.update_stack(req.context, identity, args=args, **data.sources())
     raise exc.HTTPAccepted()
 
 
@@ -165,16 +138,7 @@ def _preview_update(req: Request, identity: dict[str, str], data: InstantiationD
     args = data.arguments(update=True)
     if req.query.get("show_nested"):
         args["show_nested"] = arguments.query_boolean(req.query, "show_nested")
-    changes = req.rpc.preview_update_stack(
-        req.context,
-        identity,
-        data.template(),
-        data.environment(),
-        data.files(),
-        args,
-        environment_files=data.environment_files(),
-        files_container=data.files_container(),
-    )
+    changes = req.rpc.preview_update_stack(req.context, identity, args=args, **data.sources())
     return {"resource_changes": changes}
 
 

@@ -18,14 +18,7 @@ def validate_template(req: Request, body: dict[str, Any]) -> Any:
     data = InstantiationData(body)
     show_nested = bool(req.query.get("show_nested")) and arguments.query_boolean(req.query, "show_nested")
     result = req.rpc.validate_template(
-        req.context,
-        data.template(),
-        data.environment(),
-        files=data.files(),
-        environment_files=data.environment_files(),
-        files_container=data.files_container(),
-        show_nested=show_nested,
-        ignorable_errors=_ignorable(req),
+        req.context, **data.sources(), show_nested=show_nested, ignorable_errors=_ignorable(req)
     )
     if "Error" in result:
         raise exc.HTTPBadRequest(result["Error"])

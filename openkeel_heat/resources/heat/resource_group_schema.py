@@ -5,6 +5,24 @@ from __future__ import annotations
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import attributes, constraints, properties, support
 
+MAX_BATCH_SIZE, PAUSE_TIME = 'max_batch_size', 'pause_time'
+
+
+def batch_properties(size_text: str) -> dict[str, properties.Schema]:
+    """How many members are changed at a time, and the rest after them: part of each policy that goes in batches."""
+    return {
+        MAX_BATCH_SIZE: properties.Schema(
+            properties.Schema.INTEGER,
+            size_text,
+            constraints=[constraints.Range(min=1)],
+            default=1),
+        PAUSE_TIME: properties.Schema(
+            properties.Schema.NUMBER,
+            _('Seconds between two batches.'),
+            constraints=[constraints.Range(min=0)],
+            default=0),
+    }
+
 
 class GroupSchema:
     """The declarations of the group, apart from what it does."""
@@ -20,7 +38,7 @@ class GroupSchema:
     _REMOVAL_POLICY_MODES = (REMOVAL_POLICY_APPEND, REMOVAL_POLICY_UPDATE) = ('append', 'update')
 
     _ROLLING_UPDATES_SCHEMA_KEYS = (MIN_IN_SERVICE, MAX_BATCH_SIZE, PAUSE_TIME) = (
-        'min_in_service', 'max_batch_size', 'pause_time')
+        'min_in_service', MAX_BATCH_SIZE, PAUSE_TIME)
 
     _BATCH_CREATE_SCHEMA_KEYS = (MAX_BATCH_SIZE, PAUSE_TIME)
 
@@ -110,30 +128,10 @@ class GroupSchema:
             _('Members that stay in service during the update.'),
             constraints=[constraints.Range(min=0)],
             default=0),
-        MAX_BATCH_SIZE: properties.Schema(
-            properties.Schema.INTEGER,
-            _('Most members to change at a time.'),
-            constraints=[constraints.Range(min=1)],
-            default=1),
-        PAUSE_TIME: properties.Schema(
-            properties.Schema.NUMBER,
-            _('Seconds between two batches.'),
-            constraints=[constraints.Range(min=0)],
-            default=0),
+        **batch_properties(_('Most members to change at a time.')),
     }
 
-    batch_create_schema = {
-        MAX_BATCH_SIZE: properties.Schema(
-            properties.Schema.INTEGER,
-            _('Most members to create at a time.'),
-            constraints=[constraints.Range(min=1)],
-            default=1),
-        PAUSE_TIME: properties.Schema(
-            properties.Schema.NUMBER,
-            _('Seconds between two batches.'),
-            constraints=[constraints.Range(min=0)],
-            default=0),
-    }
+    batch_create_schema = batch_properties(_('Most members to create at a time.'))
 
     update_policy_schema = {
         ROLLING_UPDATE: properties.Schema(

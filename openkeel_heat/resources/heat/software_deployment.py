@@ -15,6 +15,7 @@ from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.heat.derived_config import COMPONENT_GROUP, DerivedConfig, essence
 from openkeel_heat.resources.heat.resource_group import ResourceGroup, Steps
+from openkeel_heat.resources.heat.resource_group_schema import batch_properties
 from openkeel_heat.resources.kit import attributes, constraints, groups, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 
@@ -366,18 +367,7 @@ class SoftwareDeploymentGroup(ResourceGroup):
             type=attributes.Schema.MAP),
     }
 
-    rolling_update_schema = {
-        MAX_BATCH_SIZE: properties.Schema(
-            properties.Schema.INTEGER,
-            _('Most deployments to change at a time.'),
-            constraints=[constraints.Range(min=1)],
-            default=1),
-        PAUSE_TIME: properties.Schema(
-            properties.Schema.NUMBER,
-            _('Seconds between two batches.'),
-            constraints=[constraints.Range(min=0)],
-            default=0),
-    }
+    rolling_update_schema = batch_properties(_('Most deployments to change at a time.'))
 
     update_policy_schema = {
         ResourceGroup.ROLLING_UPDATE: properties.Schema(
