@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
+#: Where a user is looked for whose domain nobody knows.
+DEFAULT_DOMAIN = "default"
 #: Makes the manager of clients of a context; :mod:`openkeel_heat.clients` sets it (a layer above this one).
 clients_factory: Callable[[RequestContext], Any] | None = None
 
@@ -289,6 +291,7 @@ class RequestContext(oslo_context.RequestContext):
                 password=self.password,
                 project_id=self.project_id,
                 user_domain_id=self.user_domain_id,
+                default_domain_id=DEFAULT_DOMAIN,  # stored credentials do not say it
                 auth_url=self.keystone_v3_endpoint,
             )
         if self.auth_token:

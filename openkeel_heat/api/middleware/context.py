@@ -14,7 +14,6 @@ from openkeel_heat.api.request import ADHOC_ATTRS
 from openkeel_heat.api.response import StartResponse
 from openkeel_heat.common.context import RequestContext
 
-
 #: Set where a signature was checked. Any client can send the header with an access key, which opens a resource.
 SIGNED = "openkeel_heat.signed"
 
