@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from oslo_log import log as logging
 
 from openkeel_heat.common import exceptions as exception
+from openkeel_heat.common.i18n import _
 from openkeel_heat.template import text
 from openkeel_heat.template.registry import (
     HOOK_POST_CREATE,
@@ -156,9 +157,13 @@ class Environment:
 
     def _update_event_sinks(self, sinks: Iterable[Mapping[str, Any]]) -> None:
         for sink in sinks:
-            arguments = dict(sink)
-            sink_class = self.event_sink_classes[arguments.pop('type')]
-            self._built_event_sinks.append(sink_class(**arguments))
+            try:
+                arguments = dict(sink)
+                sink_class = self.event_sink_classes[arguments.pop('type')]
+                self._built_event_sinks.append(sink_class(**arguments))
+            except (KeyError, TypeError, ValueError) as exc:
+                raise exception.StackValidationFailed(
+                    message=_('Event sink %(sink)s is not valid: %(error)s') % {'sink': sink, 'error': exc}) from None
             self._event_sinks.append(sink)
 
     def get_event_sinks(self) -> list[Any]:

@@ -31,6 +31,8 @@ ROWS: dict[str, Iterable[str]] = {
     'What the registry says of one resource is remembered': [
         'resource specific beats exact and glob', 'resource specific'],
     'A resource registry with a number or a list': ['env registry int'],
+    'An event sink of an unknown type': ['event sink unknown', 'event sink without type', 'event sink bad argument'],
+    '``str_split`` of a number': ['str_split/09'],
     'A resource registry that leads in a circle': ['env registry loop', 'registry-circle', 'registry-prefix'],
     'An immutable number or boolean': ["(5, '5', 'number')", "('true', 'yes', 'boolean')"],
     '``NaN``, ``Infinity`` and ``1e999``': [
@@ -70,6 +72,7 @@ TABLES: dict[str, Iterable[object]] = {
     'merging': test_environments.BETTER_MERGE,
     'errors of merging': test_environments.BETTER_ERROR,
     'environment files': test_environments.TOLD,
+    'event sinks': test_environments.SINKS,
     'registry': test_environments.NOT_REMEMBERED,
     'graphs': test_graphs.REFUSED,
     'immutable parameters': test_parameters.SAME_VALUE,

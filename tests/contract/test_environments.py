@@ -49,6 +49,9 @@ BETTER_ERROR = {
 #: files that are wrong: Heat's errors, but with the name of the file, and of a class whose text clients get to see
 TOLD = {'empty section', 'bad section', 'not a mapping', 'bad yaml'}
 
+#: wrong event sinks: the same
+SINKS = {'event sink unknown', 'event sink without type', 'event sink bad argument'}
+
 #: look-ups that Heat answers for one resource and then remembers for all of that type
 NOT_REMEMBERED = {'resource specific beats exact and glob', 'resource specific'}
 
@@ -145,7 +148,13 @@ def test_construction(vector: dict[str, Any]) -> None:
     except Exception as exc:
         if 'error' not in vector:
             raise
-        assert error_of(exc) == vector['error']
+        if vector['label'] in SINKS:
+            told = error_of(exc)
+            assert told['class'] == 'StackValidationFailed'
+            assert told['message'].startswith('Event sink {')
+            assert told['message'].endswith(' is not valid: ' + vector['error']['message'])
+        else:
+            assert error_of(exc) == vector['error']
         return
     assert env.user_env_as_dict() == vector['user_env_as_dict']
     assert env.params == vector['params']

@@ -14,6 +14,7 @@ from oslo_messaging.rpc.dispatcher import ExpectedException
 from openkeel_heat.common import exceptions
 from openkeel_heat.engine.operations.runtime import Runtime
 from openkeel_heat.template import limits
+from openkeel_heat.template.sandbox import SandboxError
 
 
 class Endpoints:
@@ -31,6 +32,12 @@ def endpoint(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             with limits.request():
                 return method(self, context, **arguments)
+        except SandboxError as error:
+            # of a library that the caller need not have
+            try:
+                raise exceptions.StackValidationFailed(message=str(error)) from None
+            except exceptions.HeatException:
+                raise ExpectedException() from None
         except exceptions.HeatException:
             raise ExpectedException() from None  # keeps the error that is being handled
 

@@ -253,6 +253,8 @@ class StrSplit(FunctionNode):
         delim, text, *rest = args
         if text is None:
             return None
+        if not isinstance(text, str):
+            raise TypeError("'%s' object has no attribute 'split'" % type(text).__name__)
         parts = text.split(delim)
         limits.charge(self.fn_name, len(text))
         if not rest:
