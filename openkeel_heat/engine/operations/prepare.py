@@ -107,13 +107,13 @@ def check_template(template: Any) -> None:
     check_size(template)
 
 
-def check_new_name(context: Any, stack_name: str) -> None:
-    """Refuse a name in use and a project that has all the stacks it may have."""
+def check_new_name(context: Any, stack_name: str, nested: bool = False) -> None:
+    """Refuse a name in use and a project that has all the stacks it may have, of which nested ones are none."""
     tenant = lookup.project_of(context)
     if stacks.get_by_name(stack_name, tenant):
         raise exceptions.StackExists(stack_name=stack_name)
     limit = cfg.CONF.max_stacks_per_tenant
-    if not context.is_admin and limit >= 0 and stacks.count(tenant) >= limit:
+    if not nested and not context.is_admin and limit >= 0 and stacks.count(tenant) >= limit:
         raise exceptions.RequestLimitExceeded(
             message=_("You have reached the maximum stacks per tenant, %d. Please delete some stacks.") % limit)
 
@@ -148,7 +148,7 @@ def new_stack(context: Any, stack_name: str, template: Mapping[str, Any] | None,
             raise exceptions.NotSupported(feature="Stack Adopt")
         params = _adopt_parameters(params, keywords["adopt_stack_data"])
     compiled = new_template(context, template, params, files, environment_files, files_container, template_id)
-    check_new_name(context, stack_name)
+    check_new_name(context, stack_name, nested=owner_id is not None)
     check_template(compiled)
     stack = Stack(context, stack_name, compiled, owner_id=owner_id, nested_depth=nested_depth,
                   user_creds_id=user_creds_id, stack_user_project_id=stack_user_project_id,
