@@ -180,7 +180,7 @@ def _purge_now_and_then(c: Connection, rows: Sequence[Mapping[str, Any]]) -> Non
         counts[row["stack_id"]] = counts.get(row["stack_id"], 0) + 1
     for stack_id, added in counts.items():
         if random.uniform(0, 1) < 2.0 * added / batch and sql.count(c, _event, stack_id=stack_id) >= most:
-            _purge(c, stack_id, batch)
+            _purge(c, stack_id, max(batch, 2 * added))  # on average twice what comes
 
 
 @operation
