@@ -154,6 +154,20 @@ def last_of(c: Connection, stack_id: str, stack_name: str, name: str, reasons: S
 
 
 @query
+def began(c: Connection, stack_id: str, stack_name: str, name: str) -> bool:
+    """Has a resource begun something since the stack's present action began?"""
+    of_stack = sa.and_(_event.c.resource_name == stack_name, _event.c.physical_resource_id == stack_id)
+    row = c.execute(
+        sa.select(of_stack.label("of_stack"))
+        .where(_event.c.stack_id == stack_id, _event.c.resource_status == "IN_PROGRESS")
+        .where(sa.or_(of_stack, _event.c.resource_name == name))
+        .order_by(_event.c.id.desc())
+        .limit(1)
+    ).first()
+    return row is not None and not row.of_stack
+
+
+@query
 def count(c: Connection, stack_id: str) -> int:
     """How many events a stack has."""
     return sql.count(c, _event, stack_id=stack_id)

@@ -242,6 +242,8 @@ def lock_state(c: Connection, resource_id: int) -> Record | None:
         "stack_id",
         "name",
         "attr_data_id",
+        "created_at",
+        "updated_at",
     )
     return sql.one(sql.select(c, _resource, names, id=resource_id))
 

@@ -48,6 +48,8 @@ class Convergence:
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Visit]] = {}
         self._under_way: dict[tuple[Any, ...], Visit] = {}
+        #: Traversals that are over, of which nodes still run here: their time is limited all the same.
+        self._late: dict[str, Traversal] = {}
 
     # for operations ---------------------------------------------------------------------------------------------
     def start(self, context: Any, request: StartRequest) -> str | None:
@@ -105,6 +107,10 @@ class Convergence:
         found = self.traversals.drop(traversal_id)
         if found is not None:
             found.over = True
+            with self._lock:
+                if self._works_for(traversal_id):
+                    self._late[traversal_id] = found
+                    return
             if found.timer is not None:
                 found.timer.cancel()
 
@@ -184,10 +190,20 @@ class Convergence:
     def ended(self, visit: Visit) -> None:
         with self._lock:
             self._under_way.pop(visit.key, None)
+            late = self._late.get(visit.traversal_id)
+            if late is None or self._works_for(visit.traversal_id):
+                return
+            del self._late[visit.traversal_id]
+        if late.timer is not None:
+            late.timer.cancel()
 
     def under_way(self) -> list[Visit]:
         with self._lock:
             return list(self._under_way.values())
+
+    def _works_for(self, traversal_id: str) -> bool:
+        """Does any node of a traversal still run here? (The lock is held.)"""
+        return any(visit.traversal_id == traversal_id for visit in self._under_way.values())
 
     def is_under_way(self, rsrc_id: int | str) -> bool:
         """Is any node of this resource being processed here?"""
@@ -267,14 +283,15 @@ class Convergence:
 
     # clocks, cancelling -----------------------------------------------------------------------------------------
     def time_is_over(self, found: Traversal) -> None:
-        """The stack's time has passed: its nodes here end, and so does the traversal."""
-        if found.over:
-            return
+        """The stack's time has passed: its nodes here end, and so does the traversal unless it is over already."""
         left = found.seconds_left()
         if left > 0.5:
             found.timer = self.scheduler.call_later(left, self.time_is_over, found)
             return
-        if self.cancel_visits(found.stack_id, TimedOut(), lambda visit: visit.traversal_id == found.id):
+        count = self.cancel_visits(found.stack_id, TimedOut(), lambda visit: visit.traversal_id == found.id)
+        if found.over:
+            return
+        if count:
             self.scheduler.call_later(GRACE, completion.fail, self, found, 'Timed out')
         else:
             completion.fail(self, found, 'Timed out')

@@ -40,6 +40,7 @@ LOG = logging.getLogger(__name__)
 INTERVAL = 10.0          # seconds between scans
 SOON = 1.5               # the second scan after the start, which acts on what the first one saw
 SELDOM = 6               # every so many scans stacks are looked at that have nodes under way here
+LATE = 40.0              # seconds after its time-out at which a stack is failed whose clock is watched here
 CUT_SECONDS = 30.0       # a start by another engine may take that long (Python Heat writes it piece by piece)
 
 
@@ -237,9 +238,9 @@ def _fits(found: Traversal, row: Any, is_update: bool) -> bool:
 
 def look_at_stack(hub: Convergence, stack_id: str, suspects: set[Any] | None = None, row: Any = None) -> set[Any]:
     """Find and mend what is lost of one stack; what looks lost but was not seen so before is returned."""
-    if row is not None and _timed_out(row) and not hub.traversals.get(row['current_traversal'] or ''):
-        return _fail_late(hub, stack_id)
     known = hub.traversals.get(row['current_traversal'] or '') if row is not None else None
+    if row is not None and _timed_out(row, 5 if known is None else LATE):
+        return _fail_late(hub, stack_id)
     if known is not None and not known.writer.idle():
         return set()
     found = known or hub.load(_context(), stack_id)
@@ -307,13 +308,13 @@ def _cut_start(hub: Convergence, found: Traversal, suspects: set[Any]) -> set[An
     return set()
 
 
-def _timed_out(row: Any) -> bool:
+def _timed_out(row: Any, more: float) -> bool:
     seconds = cfg.CONF.stack_action_timeout if row['timeout'] is None else row['timeout'] * 60
-    return bool(clock.seconds_since(row['updated_at'] or row['created_at']) > seconds + 5)
+    return bool(clock.seconds_since(row['updated_at'] or row['created_at']) > seconds + more)
 
 
 def _fail_late(hub: Convergence, stack_id: str) -> set[Any]:
-    """Nobody watches this stack's clock."""
+    """Nobody watches this stack's clock, or whoever did could not write what came of it."""
     found = hub.load(_context(), stack_id)
     if found is not None and not found.over and found.stack.has_timed_out():
         _with_owner(hub, found)

@@ -6,7 +6,6 @@ each write, in the database.
 """
 from __future__ import annotations
 
-import collections
 import dataclasses
 import threading
 from collections.abc import Mapping
@@ -18,9 +17,6 @@ from openkeel_heat.engine.convergence.plan import Graph, Node
 
 if TYPE_CHECKING:
     from openkeel_heat.engine.convergence.writer import Writer
-
-KEPT = 200
-
 
 @dataclasses.dataclass
 class Visit:
@@ -119,29 +115,19 @@ class Traversal:
 
 
 class Cache:
-    """The traversals at hand, least recently used out first."""
+    """The traversals in progress that are known here. Each goes when it is over, also when another engine ended it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._items: collections.OrderedDict[str, Traversal] = collections.OrderedDict()
+        self._items: dict[str, Traversal] = {}
 
     def get(self, traversal_id: str) -> Traversal | None:
-        with self._lock:
-            found = self._items.get(traversal_id)
-            if found is not None:
-                self._items.move_to_end(traversal_id)
-            return found
+        return self._items.get(traversal_id)
 
     def put(self, traversal: Traversal) -> Traversal:
         """Keep it; the one that was there already wins."""
         with self._lock:
-            found = self._items.setdefault(traversal.id, traversal)
-            self._items.move_to_end(traversal.id)
-            while len(self._items) > KEPT:
-                _id, old = self._items.popitem(last=False)
-                if old.timer is not None:
-                    old.timer.cancel()
-            return found
+            return self._items.setdefault(traversal.id, traversal)
 
     def drop(self, traversal_id: str) -> Traversal | None:
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import datetime
 import random
 import secrets
 import threading
@@ -14,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from openkeel_heat.common import clock
 from openkeel_heat.db import nodes, recovery, resources, session, stacks, sync_points
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine.convergence.recovery import Recovery
+from openkeel_heat.engine.convergence.worker import WorkerService
 from openkeel_heat.engine.stack import Stack
 from openkeel_heat.resources.kit import attributes
 from openkeel_heat.rpc import messaging
@@ -62,11 +65,14 @@ class Life:
     def row(self) -> Any:
         return stacks.get(self.id, show_deleted=True)
 
-    def settle(self, state: str, limit: float = 30) -> Any:
+    def settle_state(self, state: str, limit: float = 30) -> Any:
         def final() -> Any:
             row = self.row
             return row if f'{row.action}_{row.status}' == state else None
-        row = until(final, f'{self.name} is {state}', limit, pause=0.005)
+        return until(final, f'{self.name} is {state}', limit, pause=0.005)
+
+    def settle(self, state: str, limit: float = 30) -> Any:
+        row = self.settle_state(state, limit)
         until(lambda: not self.database.unrest() or not sync_points.list_inputs(self.id, row.current_traversal), 'rest')
         return row
 
@@ -370,10 +376,6 @@ def test_a_cut_start_is_begun_again(life, graveyard, monkeypatch):
 
 
 def test_a_stack_whose_time_is_over_and_nobody_knows(life, graveyard):
-    import datetime
-
-    from openkeel_heat.common import clock
-
     life.create(hot({'a': resource('1')}))
     long_ago = clock.utcnow() - datetime.timedelta(days=2)
     stacks.update(life.id, {'status': 'IN_PROGRESS', 'action': 'UPDATE', 'current_traversal': str(uuid.uuid4()),
@@ -702,3 +704,113 @@ def test_a_late_call_at_a_resource_that_was_replaced(life):
     until(lambda: [visit.key for visit in life.hub.under_way()] == busy, 'the call was taken')
     life.settle('UPDATE_COMPLETE')
     assert sorted(row.name for row in resources.list_by_stack(life.id)) == ['a', 'b']
+
+
+# time ---------------------------------------------------------------------------------------------------------------
+
+def expire(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of the stack's traversal passes, also for what has been stored of it."""
+    from openkeel_heat.engine.convergence.state import Traversal
+
+    monkeypatch.setattr(Traversal, 'seconds_left', lambda self: 0.0)
+
+
+def test_what_a_stopped_traversal_left_running_has_a_limit(life, monkeypatch):
+    life.create(hot({'a': slow()}), wait=False, timeout_mins=1)
+    life.when('a', 'CREATE_IN_PROGRESS')
+    (found,) = life.hub.traversals.of_stack(life.id)
+    life.client.stack_cancel_update(life.engine.context(), life.identity, cancel_with_rollback=False)
+    life.settle('CREATE_FAILED')
+    assert not found.timer.cancelled
+    expire(life, monkeypatch)
+    life.hub.time_is_over(found)
+    assert life.when('a', 'CREATE_FAILED').status_reason.endswith('Timed out)')
+    until(lambda: found.timer.cancelled and not life.hub._late, 'the clock is not watched any more')
+    assert life.row.status_reason == 'Stack CREATE cancelled'
+
+
+def test_the_work_of_a_dead_engine_for_a_stack_that_timed_out(life, graveyard, monkeypatch):
+    """It is not gone on with for as long as it would have taken."""
+    life.create(hot({'a': slow(), 'b': resource('1', ['a'])}), wait=False, timeout_mins=1)
+    life.when('a', 'CREATE_IN_PROGRESS')
+    lose(life)
+    row = life.resources()['a']
+    assert recovery.steal(row.id, row.atomic_key, row.engine_id, DEAD)
+    long_ago = clock.utcnow() - datetime.timedelta(minutes=5)
+    stacks.update(life.id, {'created_at': long_ago})
+    until(lambda: graveyard.scan() or life.row.status == 'FAILED', 'failed')
+    assert life.row.status_reason == 'Timed out'
+    until(lambda: life.resources()['a'].status == 'FAILED', 'the resource is given up', 10)
+    until(lambda: life.database.unrest() == [], 'rest')
+
+
+def test_a_time_out_that_could_not_be_written(life, graveyard, monkeypatch):
+    """The clock struck, but the database was away: the next look at the stack fails it."""
+    life.create(hot({'a': slow()}), wait=False, timeout_mins=1)
+    life.when('a', 'CREATE_IN_PROGRESS')
+    (found,) = life.hub.traversals.of_stack(life.id)
+    found.timer.cancel()
+    found.stack.created_time = clock.utcnow() - datetime.timedelta(minutes=5)
+    stacks.update(life.id, {'created_at': found.stack.created_time})
+    until(lambda: graveyard.scan() or life.row.status == 'FAILED', 'failed', 5)
+    assert life.row.status_reason == 'Timed out'
+
+
+def test_nested_stacks_end_with_the_time_of_their_parent(life, monkeypatch):
+    files = {'member.yaml': 'heat_template_version: 2018-08-31\nresources:\n'
+             '  inner: {type: OS::Heat::TestResource, properties: {wait_secs: 30}}\n'}
+    life.create(hot({'m': {'type': 'member.yaml'}}), wait=False, files=files, timeout_mins=1)
+    inner = until(lambda: [row for row in resources.list_by_root(life.id) if row.name == 'inner'
+                           and row.status == 'IN_PROGRESS'], 'the inner one is being made')[0]
+    (found,) = life.hub.traversals.of_stack(life.id)
+    monkeypatch.setattr(found, 'seconds_left', lambda: 0.0)
+    life.hub.time_is_over(found)
+    assert life.settle_state('CREATE_FAILED').status_reason == 'Timed out'
+    until(lambda: stacks.get(inner.stack_id).status == 'FAILED', 'the nested stack has failed')
+    (child,) = life.hub._late.values()
+    monkeypatch.setattr(child, 'seconds_left', lambda: 0.0)
+    life.hub.time_is_over(child)
+    until(lambda: life.database.unrest() == [], 'rest')
+
+
+# preempting ---------------------------------------------------------------------------------------------------------
+
+SLOW_MEMBER = ('heat_template_version: 2018-08-31\nparameters: {v: {type: string}}\nresources:\n'
+               '  inner: {type: OS::Heat::TestResource,\n'
+               '          properties: {value: {get_param: v}, action_wait_secs: {update: 1}}}\n')
+
+
+def test_a_doubled_call_does_not_end_what_it_called_for(life, monkeypatch):
+    """The first call updates a nested stack here when the second one comes to another engine."""
+    from openkeel_heat.engine.server import Engine
+
+    files = {'member.yaml': SLOW_MEMBER}
+    life.create(hot({'m': {'type': 'member.yaml', 'properties': {'v': '1'}}}), files=files)
+    life.client.update_stack(life.engine.context(), life.identity,
+                             hot({'m': {'type': 'member.yaml', 'properties': {'v': '2'}}}), {}, files, {})
+    row = life.when('m', 'UPDATE_IN_PROGRESS')
+    child = row.nova_instance
+    until(lambda: stacks.get(child).action == 'UPDATE', 'the nested stack is being updated')
+    other = Engine(life.engine.conf)
+    monkeypatch.setattr(other._hub.liveness, '_probe', lambda engine_id: True)
+    try:
+        WorkerService(other._hub).check_resource(life.engine.context(), row.id, life.row.current_traversal,
+                                          {'input_data': {}}, True, None)
+        until(lambda: not other._hub.under_way(), 'the call was taken')
+        life.settle('UPDATE_COMPLETE')
+    finally:
+        other.scheduler.stop(5)
+    assert stacks.get(child).status == 'COMPLETE'
+
+
+def test_an_update_ends_the_former_update_of_a_nested_stack(life):
+    files = {'member.yaml': SLOW_MEMBER.replace('update: 1', 'update: 20')}
+    template = {v: hot({'m': {'type': 'member.yaml', 'properties': {'v': v}}}) for v in '123'}
+    life.create(template['1'], files=files)
+    life.client.update_stack(life.engine.context(), life.identity, template['2'], {}, files, {})
+    child = life.when('m', 'UPDATE_IN_PROGRESS').nova_instance
+    until(lambda: (stacks.get(child).action, stacks.get(child).status) == ('UPDATE', 'IN_PROGRESS'), 'it is at it')
+    files = {'member.yaml': SLOW_MEMBER.replace('update: 1', 'update: 0')}
+    life.client.update_stack(life.engine.context(), life.identity, template['3'], {}, files, {})
+    reasons = 'SELECT resource_status_reason AS r FROM event WHERE stack_id = :i'
+    until(lambda: {'r': 'Stack UPDATE cancelled'} in life.database.rows(reasons, i=child), 'it is cancelled', 5)
