@@ -137,6 +137,13 @@ class _Tracker(StackDefinition):
 
     __getitem__ = resource
 
+    def pairs_of(self, name: str) -> list[tuple[Any, Any]] | None:
+        """Those of a resource; none if its condition leaves it out."""
+        try:
+            return self.pairs(self.resource_definition(name)) if name in self else []
+        except _Unknown:
+            return None
+
     def pairs(self, definition: Any) -> list[tuple[Any, Any]] | None:
         """(resource, attribute) pairs of a definition; None when they hang on the data of resources."""
         self.touched = False
@@ -154,8 +161,8 @@ class _Wanted:
         self._index: _Index = {}
         self._open_resources: list[str] = []
         self._open_outputs: list[str] = []
-        for name, definition in tracker.resource_definitions().items():
-            pairs = tracker.pairs(definition)
+        for name in tracker.t.definitions:
+            pairs = tracker.pairs_of(name)
             if pairs is None:
                 self._open_resources.append(name)
                 continue

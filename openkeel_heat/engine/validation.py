@@ -2,7 +2,8 @@
 """Is a stack sound? Template, parameters, conditions, each resource's properties, outputs; with Heat's messages."""
 from __future__ import annotations
 
-from collections.abc import Collection
+import contextlib
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from oslo_log import log as logging
@@ -11,6 +12,7 @@ from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import limits
 from openkeel_heat.template.parameter_groups import ParameterGroups
+from openkeel_heat.template.sandbox import SandboxError
 
 if TYPE_CHECKING:
     from openkeel_heat.engine.stack import Stack
@@ -20,8 +22,20 @@ LOG = logging.getLogger(__name__)
 
 def validate(stack: Stack, ignorable_errors: Collection[str] | None = None, templates_only: bool = False) -> None:
     """Raise what is wrong. ``templates_only``: resources as templates, with values that may be missing."""
-    with limits.request():
+    with limits.request(), told():
         _validate(stack, ignorable_errors, templates_only)
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Errors of functions and plug-ins whose text a client would not see become errors whose text it sees."""
+    try:
+        yield
+    except exceptions.HeatException:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, SandboxError) as error:
+        LOG.info("Exception in stack validation", exc_info=True)
+        raise exceptions.StackValidationFailed(message=str(error)) from error
 
 
 def _validate(stack: Stack, ignorable_errors: Collection[str] | None, templates_only: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
-from openkeel_heat.engine import hidden
+from openkeel_heat.engine import hidden, validation
 from openkeel_heat.engine.operations import formats, lookup, prepare
 from openkeel_heat.engine.stack import Stack
 from openkeel_heat.template.parameter_groups import ParameterGroups
@@ -16,7 +16,8 @@ LISTS = ("unchanged", "updated", "replaced", "added", "deleted")
 
 
 def preview_create(stack: Stack) -> dict[str, Any]:
-    return formats.stack_preview(stack)
+    with validation.told():
+        return formats.stack_preview(stack)
 
 
 # update -------------------------------------------------------------------------------------------------------------
