@@ -15,10 +15,13 @@ from openkeel_heat.common import policy
 
 
 def enforce(context: Any, tenant: str, scope: str, action: str) -> None:
-    """Refuse with 403 unless `context` may do ``scope:action`` in project `tenant`."""
-    if context.is_admin and context.project_id:
+    """Refuse with 403 unless `context` may do ``scope:action`` in project `tenant`.
+
+    A token that is for no project (but for a domain, or the system) opens none.
+    """
+    if context.is_admin:
         tenant = context.project_id
-    if context.project_id != tenant:
+    if not context.project_id or context.project_id != tenant:
         raise exc.HTTPForbidden()
     allowed = policy.get_enforcer().enforce(
         context, action, scope=scope, target={"project_id": tenant}, is_registered_policy=True
@@ -29,5 +32,5 @@ def enforce(context: Any, tenant: str, scope: str, action: str) -> None:
 
 def check_project(context: Any, tenant: str) -> None:
     """Refuse with 403 when the path is another project's; an admin may use any."""
-    if context.project_id != tenant and not context.is_admin:
+    if not context.project_id or (context.project_id != tenant and not context.is_admin):
         raise exc.HTTPForbidden()

@@ -154,7 +154,7 @@ class Enforcer:
         try:
             return bool(check(rule, target, dict(credentials), do_raise=exc is not None, exc=exc, **arguments))
         except policy.InvalidScope:
-            LOG.debug("%s is not for this scope: %s", rule, credentials)
+            LOG.debug("%s is not for tokens of this scope", rule)
             raise (exc or exceptions.Forbidden)(action=rule) from None  # type: ignore[call-arg]
 
 
@@ -176,7 +176,7 @@ class ResourceEnforcer(Enforcer):
         scope = scope or "resource_types"
         for name in self._rules_of(action, scope, is_registered_policy):
             try:
-                allowed = super().enforce(context, name, scope, target, is_registered_policy)
+                allowed = super().enforce(context, name, scope, target)
             except exceptions.Forbidden as refusal:
                 LOG.info("%s", refusal)
                 if name == action:
@@ -189,15 +189,18 @@ class ResourceEnforcer(Enforcer):
         return True
 
     def _rules_of(self, action: str, scope: str, registered: bool) -> list[str]:
-        """The type and its family; with *registered* those that have a default rule."""
+        """The type and its family; with *registered* those with a rule, by default or in the operator's files."""
         names = [action, "::".join([*action.split("::")[:-1], "*"])]
-        return [name for name in names if f"{scope}:{name}" in self.registered_rules] if registered else names
+        if not registered:
+            return names
+        self.enforcer.load_rules()
+        return [name for name in names if f"{scope}:{name}" in self.enforcer.rules]
 
     def allows(self, context: RequestContext, action: str) -> bool:
         """Whether *context* may use a type, for those who only want to know: nothing is raised or logged."""
         values, scope = context.to_policy_values(), "resource_types"
         return all(
-            self._check(values, f"{scope}:{name}", {}, None, True) for name in self._rules_of(action, scope, True)
+            self._check(values, f"{scope}:{name}", {}, None, False) for name in self._rules_of(action, scope, True)
         )
 
     def enforce_types(

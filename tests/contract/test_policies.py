@@ -120,10 +120,12 @@ def test_policy_file(conf: cfg.ConfigOpts, tmp_path: pathlib.Path) -> None:
         enforcer.enforce(context("member"), "create", "stacks", {"project_id": "p"}, True)
     assert str(refusal.value) == "You are not authorized to use stacks:create."
     types = policy.ResourceEnforcer(conf=conf, policy_file=str(file))
-    assert types.enforce(context("builder"), "OS::Heat::Value")
-    with pytest.raises(exceptions.Forbidden) as refusal:
-        types.enforce(context("member"), "OS::Heat::Value")
-    assert str(refusal.value) == "You are not authorized to use OS::Heat::Value."
+    for registered in (False, True):  # a rule of the operator holds for types without a default one, too
+        assert types.enforce(context("builder"), "OS::Heat::Value", is_registered_policy=registered)
+        with pytest.raises(exceptions.Forbidden) as refusal:
+            types.enforce(context("member"), "OS::Heat::Value", is_registered_policy=registered)
+        assert str(refusal.value) == "You are not authorized to use OS::Heat::Value."
+    assert types.allows(context("builder"), "OS::Heat::Value") and not types.allows(context("member"), "OS::Heat::Value")
 
 
 def test_rules_are_made_once_and_follow_the_files(

@@ -125,6 +125,8 @@ def _json_body(req: Request) -> dict[str, Any] | None:
 
 def _enforce(context: Any, action: str) -> None:
     """Refuse unless the policy allows the action in the project of the caller."""
+    if not context.project_id:
+        raise errors.AccessDenied(_("Action %s not allowed for user") % action)
     try:
         policy.get_enforcer().enforce(
             context,
