@@ -122,6 +122,24 @@ def test_validate(service: Any) -> None:
         assert type(service.refused("validate_template", **arguments)).__name__ in ("Invalid", "StackValidationFailed")
 
 
+def test_errors_that_do_not_count(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type whose service is not there, unless the caller says that this is no error (code 99001)."""
+    from openkeel_heat.resources.heat.value import Value
+
+    monkeypatch.setattr(Value, "is_service_available", classmethod(lambda cls, context: (False, "It sleeps.")))
+    monkeypatch.setattr(Value, "default_client_name", "nova")
+    template = hot({"v": value()}, parameters={"p": {"type": "string"}})
+    error = service.refused("validate_template", template=template, params={})
+    assert type(error).__name__ == "ResourceTypeUnavailable"
+    assert str(error) == (
+        "HEAT-E99001 Service nova is not available for resource type OS::Heat::Value, reason: It sleeps.")
+    found = service.call("validate_template", template=template, params={}, ignorable_errors=["99001"])
+    assert list(found["Parameters"]) == ["p"]
+    broken = hot({"v": value(), "w": {"type": "OS::Heat::None", "depends_on": "z"}})
+    assert type(service.refused("validate_template", template=broken, params={}, ignorable_errors=["99001"])).__name__ \
+        == "InvalidTemplateReference"
+
+
 # discovery ----------------------------------------------------------------------------------------------------------
 def test_discovery(service: Any) -> None:
     types = service.call("list_resource_types")
