@@ -151,22 +151,24 @@ def _delete_trust(context: Any, columns: dict[str, Any], stack: Stack | None) ->
 
 
 def cleanup(context: Any, stack: Stack, abandon: bool = False) -> str | None:
-    """After the last resource of a root stack is gone: credentials and the project of its users.
+    """After the last resource of a root stack is gone: the project of its users, then the credentials.
 
     Answers why the project could not be deleted, which makes the deletion of the stack FAILED; None when all is well.
+    The credentials go last: where no request is behind the work they are what it is done with, and whoever does it
+    again after an error, or after the death of an engine, needs them.
     """
     if stack.owner_id or stack.id is None:
         return None
-    if stack.user_creds_id:
-        from openkeel_heat.db import stacks as db
-
-        creds_id, stack.user_creds_id = stack.user_creds_id, None
-        db.update(stack.id, {"user_creds_id": None})
-        discard(context, creds_id, stack)
     if stack.stack_user_project_id and not abandon:
         try:
             context.clients.client("keystone").delete_stack_domain_project(project_id=stack.stack_user_project_id)
         except Exception as error:
             LOG.exception("Error deleting project")
             return f"Error deleting project: {error}"
+    if stack.user_creds_id:
+        from openkeel_heat.db import stacks as db
+
+        creds_id, stack.user_creds_id = stack.user_creds_id, None
+        db.update(stack.id, {"user_creds_id": None})
+        discard(context, creds_id, stack)
     return None
