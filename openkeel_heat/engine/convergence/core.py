@@ -181,6 +181,9 @@ class Convergence:
 
     def _task_done(self, visit: Visit, task: Any) -> None:
         self.ended(visit)
+        if visit.adopted and isinstance(task.error, (Cancelled, TimedOut)):
+            self.soon(node.give_up, self, visit, task.error)
+            return
         if task.error is not None and not isinstance(task.error, GeneratorExit):
             LOG.error('Node %s of traversal %s: %s', visit.node, visit.traversal_id, task.error,
                       exc_info=(type(task.error), task.error, task.error.__traceback__))

@@ -76,6 +76,10 @@ def run(hub: Convergence, visit: Visit, row: Any, found: Traversal | None, conte
         found = hub.load(context, row['stack_id'])
         if found is None:
             return None
+    if visit.adopted and not visit.stale and (found.over or found.id != visit.traversal_id):
+        # the traversal came to its end since the resource was taken over
+        visit.stale = True
+        found = hub.load(found.context, found.stack_id) or found
     if visit.stale:
         return (yield from _Visit(hub, visit, row, found).finish_stale())
     if found.id != visit.traversal_id or found.over:
@@ -142,6 +146,24 @@ def row_holder(row: Any) -> str | None:
     """The engine that holds a row, as it was loaded."""
     holder: str | None = row['engine_id']
     return holder
+
+
+def _aborted(action: str, text: str) -> str:
+    return f'{action} aborted ({text})'
+
+
+def give_up(hub: Convergence, visit: Visit, error: BaseException) -> None:
+    """The task of a resource that was taken over was ended before its first step: give the lock back."""
+    from openkeel_heat.engine.convergence import recovery
+
+    state = nodes.lock_state(int(visit.node.rsrc_id))
+    if state is None or state.engine_id != hub.engine_id or hub.is_under_way(state.id):
+        return
+    values: dict[str, Any] = {'engine_id': None}
+    if state.status == 'IN_PROGRESS':
+        values.update(status='FAILED', status_reason=_aborted(state.action, str(error)))
+    nodes.apply(state.stack_id, None, [Write(state.id, hub.engine_id, state.atomic_key, values)])
+    hub.retrigger(recovery._context(), state.stack_id, state.id)
 
 
 class _Visit:
@@ -238,10 +260,13 @@ class _Visit:
         from openkeel_heat.resources.kit import lifecycle
 
         resource, visit, record = self.resource, self.visit, self.resource.record
-        self._arm_timeout()
         try:
-            if visit.adopted:
-                visit.adopted = False
+            adopted, visit.adopted = visit.adopted, False
+            if self.found.stack.has_timed_out():
+                if adopted:
+                    yield from self._give_up()
+                raise TimedOut('Timed out')
+            if adopted:
                 held = yield from self._resume()
                 if held is not None or resource.status != 'FAILED':
                     return held
@@ -306,14 +331,21 @@ class _Visit:
         LOG.info('Going on with %s of %s for a dead engine', resource.action, resource)
         return (yield from self.driver.drive(generator))
 
+    def _give_up(self) -> Generator[Any, Any, None]:
+        """Give back the lock of a resource that was taken over when its time was over already."""
+        from openkeel_heat.resources.kit import steps
+
+        resource = self.resource
+        step = steps.touch(resource, steps.Lock.RELEASE)
+        if resource.status == 'IN_PROGRESS':
+            reason = _aborted(resource.action, f'Task {resource.action.lower()} from {resource} Timed out')
+            step = steps.mark_failed(resource, resource.action, reason)
+        yield from self.driver.persist(self.driver.write_for(step))
+
     def _wanted_class(self) -> Any:
         name = self.resource.name
         return self.latest.env.registry.get_class_to_instantiate(
             self.latest.defn.bound(name).resource_type, resource_name=name)
-
-    def _arm_timeout(self) -> None:
-        if self.found.stack.has_timed_out():
-            raise TimedOut('Timed out')
 
     # results ----------------------------------------------------------------------------------------------------
     def _report(self, held: Write | None, failures: dict[str, Any], skip: bool) -> Generator[Any, Any, None]:

@@ -18,7 +18,8 @@ import pytest
 from openkeel_heat.common import clock
 from openkeel_heat.db import nodes, recovery, resources, session, stacks, sync_points
 from openkeel_heat.db.nodes import Write
-from openkeel_heat.engine.convergence.recovery import Recovery
+from openkeel_heat.engine.convergence.driver import Cancelled
+from openkeel_heat.engine.convergence.recovery import Recovery, adopt
 from openkeel_heat.engine.convergence.worker import WorkerService
 from openkeel_heat.engine.stack import Stack
 from openkeel_heat.resources.kit import attributes
@@ -814,3 +815,26 @@ def test_an_update_ends_the_former_update_of_a_nested_stack(life):
     life.client.update_stack(life.engine.context(), life.identity, template['3'], {}, files, {})
     reasons = 'SELECT resource_status_reason AS r FROM event WHERE stack_id = :i'
     until(lambda: {'r': 'Stack UPDATE cancelled'} in life.database.rows(reasons, i=child), 'it is cancelled', 5)
+
+
+def test_a_resource_taken_over_is_free_when_its_task_ends_before_it_began(life, monkeypatch):
+    life.create(hot({'a': slow()}), wait=False)
+    life.when('a', 'CREATE_IN_PROGRESS')
+    lose(life)
+    row = life.resources()['a']
+    run = life.hub._begin_loaded
+
+    def cancelled(visits: Any, *rest: Any) -> None:
+        submit = life.hub.scheduler.submit
+        with monkeypatch.context() as patch:
+            patch.setattr(life.hub.scheduler, 'submit', lambda generator, keys, done: submit(
+                ended_at_once(generator), keys, done))
+            run(visits, *rest)
+
+    def ended_at_once(generator: Any) -> Any:
+        generator.throw(Cancelled())
+        yield
+    monkeypatch.setattr(life.hub, '_begin_loaded', cancelled)
+    assert adopt(life.hub, None, row)
+    until(lambda: life.resources()['a'].engine_id is None, 'free', 5)
+    assert life.resources()['a'].status_reason == 'CREATE aborted (user triggered cancel)'
