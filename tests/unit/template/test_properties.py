@@ -17,7 +17,7 @@ from openkeel_heat.template.scope import StackDefinition
 from tests.unit.template import strategies
 from tests.unit.template.helpers import node
 
-QUICK = settings(max_examples=80, deadline=3000, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def snapshot(template: Template) -> dict[str, Any]:
