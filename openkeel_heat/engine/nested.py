@@ -74,6 +74,7 @@ class EngineNestedStacks:
         from openkeel_heat.engine.operations import lifecycle, prepare
 
         def make(current: Stack) -> Stack:
+            prepare.check_size(template)
             current.use_parent(resource.stack)
             new = prepare.stack_under(resource.context, current, template,
                                       timeout_mins=timeout_mins or current.timeout_mins,
