@@ -95,6 +95,10 @@ class StackDefinition(scope.StackDefinition):
     def data_of(self, name: str) -> NodeData | None:
         return self._resource_data.get(name)
 
+    def known(self) -> list[NodeData]:
+        """What is known of resources."""
+        return list(self._resource_data.values())
+
     def set_data(self, data: Iterable[NodeData]) -> None:
         """Let functions see new state of resources."""
         for one in data:

@@ -321,6 +321,8 @@ class Stack(Mapping[str, Any]):
 
     def resource_by_refid(self, refid: Any) -> Any:
         """The Resource whose reference id this is, None when there is none."""
+        if self.in_convergence_check:
+            return self._known_by_refid(refid)
         for name in self.defn:
             data = self.defn.data_of(name)
             if data is None:
@@ -330,6 +332,20 @@ class Stack(Mapping[str, Any]):
             elif (data.action, data.status) in _FINDABLE and data.reference_id() == refid:
                 return self._with_row(self.resources[name], data)
         return None
+
+    def _known_by_refid(self, refid: Any) -> Any:
+        """The same while a node is processed. Only that one is made: there may be thousands beside it."""
+        for data in self.defn.known():
+            if ((data.action, data.status) in _FINDABLE and data.reference_id() == refid
+                    and data.name in self.defn):
+                return self._with_row(self._one(str(data.name)), data)
+        if isinstance(refid, str) and refid in self.defn and self.defn.data_of(refid) is None:
+            return self._one(refid)  # it has no other reference id before it exists
+        return None
+
+    def _one(self, name: str) -> Any:
+        """A Resource of this stack, without making the others."""
+        return self.make_resource(name) if self._resources is None else self._resources[name]
 
     def _with_row(self, resource: Any, data: NodeData) -> Any:
         """While a node is processed rows of other resources are not loaded; this one is wanted."""

@@ -82,3 +82,15 @@ def test_the_cache_is_bounded() -> None:
     assert (cache.get("a"), cache.get("b"), cache.get("c"), len(cache)) == ("a", None, "c", 2)
     cache.drop("a")
     assert cache.get("a") is None
+
+
+def test_a_node_that_looks_for_one_resource_does_not_make_them_all() -> None:
+    from openkeel_heat.common.context import RequestContext
+    from openkeel_heat.engine.stack import Stack
+
+    raw = {"heat_template_version": "2021-04-16", "resources": {f"r{n}": value(n) for n in range(100)}}
+    stack = Stack(RequestContext(project_id="p", username="u"), "many", templates.compiled(raw))
+    node = stack.for_node({"r7": data("r7").as_dict()})
+    assert [found.name if found else None for found in (node.resource_by_refid(one) for one in (
+        "r7-ref", "r9", "r7", "unknown"))] == ["r7", "r9", None, None]
+    assert node._resources is None and len(node.defn._bound) <= 3
