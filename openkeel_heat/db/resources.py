@@ -88,6 +88,12 @@ def get(c: Connection, resource_id: int, data: bool = False) -> Record | None:
 
 
 @query
+def get_metadata(c: Connection, resource_id: int) -> dict[str, Any]:
+    """The metadata of a resource ({} when it is gone): for those that look again and again."""
+    return dict(sql.select(c, _resource, ("rsrc_metadata",), id=resource_id).scalar() or {})
+
+
+@query
 def list_by_stack(
     c: Connection, stack_id: str, filters: Mapping[str, Any] | None = None, data: bool = False
 ) -> list[Record]:

@@ -37,8 +37,7 @@ class DbResourceStore:
 
     # metadata
     def metadata(self, resource: Resource) -> Metadata:
-        row = resources.get(_key(resource))
-        return dict(row.rsrc_metadata or {}) if row is not None else {}
+        return resources.get_metadata(_key(resource))
 
     def set_metadata(self, resource: Resource, metadata: Any,
                      merge: Callable[[Metadata, Metadata], Metadata] | None = None) -> Metadata:

@@ -14,7 +14,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from openkeel_heat.db import nodes, sync_points, traversals
+from openkeel_heat.db import nodes, stacks, sync_points, traversals
 from openkeel_heat.db.sync_points import Merge, Merged, Target
 from openkeel_heat.engine.convergence import cancel, completion, node, plan, traversal
 from openkeel_heat.engine.convergence.driver import Cancelled, TimedOut
@@ -88,12 +88,15 @@ class Convergence:
 
     def load(self, context: Any, stack_id: str) -> Traversal | None:
         """The stack's current traversal, fresh from the database; None when the stack is gone."""
+        state = stacks.get_state(stack_id)  # without the graph, which is as large as the stack
+        if state is None or state.deleted_at is not None:
+            return None
+        known = self.traversals.get(state.current_traversal or '')
+        if known is not None and known.row['status'] == state.status == 'IN_PROGRESS':
+            return known
         row = traversals.load(stack_id)
         if row is None:
             return None
-        known = self.traversals.get(row['current_traversal'] or '')
-        if known is not None and known.row['status'] == row['status'] == 'IN_PROGRESS':
-            return known
         extra = sync_points.ours(stack_id, row['current_traversal'] or '')
         found = Traversal(context, row, extra)
         if row['status'] != 'IN_PROGRESS' or not found.id:
@@ -271,6 +274,9 @@ class Convergence:
 
     def retrigger(self, context: Any, stack_id: str, resource_id: int, former: str | None = None) -> None:
         """Call again for a resource in the stack's current traversal, if that is another one than ``former``."""
+        state = stacks.get_state(stack_id)
+        if state is None or state.status != 'IN_PROGRESS' or state.current_traversal == former:
+            return
         found = self.load(context, stack_id)
         if found is None or found.over or found.id == former:
             return
