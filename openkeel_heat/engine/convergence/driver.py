@@ -51,7 +51,7 @@ class Driver:
         self._resource = resource
         self._current = current
         record = resource.record
-        self._seen = (record.action, record.status, record.current_template_id)
+        self._seen = (record.action, record.status, record.current_template_id, record.replaced_by)
 
     def drive(self, lifecycle: Any) -> Driving:
         """Sub-generator: run a life cycle to its end; the write that was held back, or None."""
@@ -157,11 +157,18 @@ class Driver:
         row = nodes.lock_state(write.resource_id)
         if row is None or row.engine_id != write.engine_id:
             return False
-        if write.engine_id is None and (row.action, row.status, row.current_template_id) != self._seen:
+        if write.engine_id is None and (row.action, row.status, row.current_template_id, row.replaced_by) != self._seen:
             return False
         write.atomic_key = row.atomic_key
+        self._replaces(write, row.replaces)
         self._attributes(write, row.attr_data_id)
         return True
+
+    def _replaces(self, write: Write, replaces: int | None) -> None:
+        """What the resource replaced may have gone meanwhile."""
+        self._resource.record.replaces = replaces
+        if write.values is not None and 'replaces' in write.values:
+            write.values['replaces'] = replaces
 
     def _attributes(self, write: Write, attr_data_id: int | None) -> None:
         """A reader may have stored attribute values meanwhile: they are what the write makes out of date."""
@@ -180,7 +187,7 @@ class Driver:
             record.atomic_key = answer.atomic_key
             record.engine_id = values.get('engine_id', write.engine_id)
             self._seen = (values.get('action', self._seen[0]), values.get('status', self._seen[1]),
-                          values.get('current_template_id', self._seen[2]))
+                          values.get('current_template_id', self._seen[2]), values.get('replaced_by', self._seen[3]))
         if answer.properties_id is not None:
             record.rsrc_prop_data_id = answer.properties_id
         if answer.attributes_id is not None:

@@ -838,3 +838,27 @@ def test_a_resource_taken_over_is_free_when_its_task_ends_before_it_began(life, 
     assert adopt(life.hub, None, row)
     until(lambda: life.resources()['a'].engine_id is None, 'free', 5)
     assert life.resources()['a'].status_reason == 'CREATE aborted (user triggered cancel)'
+
+
+def test_two_engines_that_replace_one_resource(life, monkeypatch):
+    """A doubled call: the other engine made the successor after this one had read the row, and left it as it was."""
+    from openkeel_heat.engine.convergence.driver import Driver
+
+    life.create(hot({'a': resource('1', update_replace_value='x')}))
+    old = life.resources()['a']
+    write_for = Driver.write_for
+    made: list[int] = []
+
+    def meanwhile(self: Driver, step: Any) -> Write:
+        write = write_for(self, step)
+        if step.action == 'UPDATE' and not made:
+            template_id = life.row.raw_template_id
+            successor = {'stack_id': life.id, 'name': 'a', 'needed_by': [], 'requires': [], 'replaces': old.id,
+                         'action': 'INIT', 'status': 'COMPLETE', 'current_template_id': template_id,
+                         'root_stack_id': life.id, 'uuid': str(uuid.uuid4())}
+            (answer,), _ = nodes.apply(life.id, None, [Write(old.id, None, old.atomic_key, {}, replacement=successor)])
+            made.append(answer.replacement_id)
+        return write
+    monkeypatch.setattr(Driver, 'write_for', meanwhile)
+    life.update(hot({'a': resource('1', update_replace_value='y')}))
+    assert made and [row.id for row in resources.list_by_stack(life.id)] == made

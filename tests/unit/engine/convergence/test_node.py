@@ -100,6 +100,8 @@ class Rows:
             status: Any = self.status
             current_template_id: Any = self.template
             attr_data_id: Any = None
+            replaces: Any = None
+            replaced_by: Any = None
         return State()
 
     def apply(self, stack_id: str, traversal_id: str, writes: list[Write], merges: Any = ()) -> Any:
