@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import uuid
 from typing import Any
 
 import pytest
@@ -88,18 +89,19 @@ def test_bodies_name_things_of_the_own_project(faked_site: Site) -> None:
     owner, outsider = faked_site.owner, faked_site.api("outsider")
     theirs = faked_site.config()
     mine = outsider.post("/software_configs", CONFIG)["software_config"]["id"]
-    deployment = {"server_id": SERVER, "action": "CREATE", "status": "COMPLETE"}
+    server = str(uuid.uuid4())  # its own: what is made here stays, and others look at SERVER
+    deployment = {"server_id": server, "action": "CREATE", "status": "COMPLETE"}
     assert outsider.send("POST", "/software_deployments", {**deployment, "config_id": theirs}).status_code == 404
     made = outsider.post("/software_deployments", {**deployment, "config_id": mine})["software_deployment"]["id"]
     assert outsider.send("PUT", f"/software_deployments/{made}", {"config_id": theirs}).status_code == 404
     assert outsider.get(f"/software_deployments/{made}")["software_deployment"]["config_id"] == mine
-    before = owner.get(f"/software_deployments/metadata/{SERVER}")["metadata"]
+    before = owner.get(f"/software_deployments/metadata/{server}")["metadata"]
     # a deployment shows up in the project of the stack's users: not in anybody's but one's own
     for project in ("owner", faked_site.personas["stack_user"].project):
         reply = outsider.send("POST", "/software_deployments",
                               {**deployment, "config_id": mine, "stack_user_project_id": project})
         assert reply.status_code == 403
-    assert owner.get(f"/software_deployments/metadata/{SERVER}")["metadata"] == before
+    assert owner.get(f"/software_deployments/metadata/{server}")["metadata"] == before
     own = faked_site.config()
     for project in ("owner", faked_site.personas["stack_user"].project):
         body = {**deployment, "config_id": own, "stack_user_project_id": project}
