@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A change of state together with its event, in one transaction: neither happens without the other."""
+"""A change together with its event, in one transaction: neither happens without the other."""
 
 from __future__ import annotations
 
@@ -40,6 +40,15 @@ def set_resource_state(
         return False
     if event is not None:
         events.insert.within(c, event)
+    return True
+
+
+@operation
+def delete_datum(c: Connection, resource_id: int, key: str, event: Mapping[str, Any]) -> bool:
+    """Delete an entry of resource data and write the event; False, and nothing written, when there was none."""
+    if not resources.delete_datum.within(c, resource_id, key):
+        return False
+    events.insert.within(c, event)
     return True
 
 

@@ -35,6 +35,13 @@ class DbResourceStore:
     def delete_data(self, resource: Resource, key: str) -> bool:
         return resources.delete_datum(_key(resource), key)
 
+    def clear_hook(self, resource: Resource, hook: str, reason: str) -> bool:
+        event = events.resource_event(resource, resource.action, resource.status, reason)
+        cleared = announced.delete_datum(_key(resource), hook, event)
+        if cleared:
+            events.announce(resource.context, resource.stack, [event])
+        return cleared
+
     # metadata
     def metadata(self, resource: Resource) -> Metadata:
         return resources.get_metadata(_key(resource))

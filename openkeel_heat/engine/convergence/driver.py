@@ -132,7 +132,7 @@ class Driver:
 
     def _note(self, step: Note) -> Write:
         event = events.resource_event(self._resource, step.action, step.status, step.reason, step.physical_resource_id)
-        return Write(self._resource.record.id, event=event)
+        return Write(self._resource.record.id, event=event, data=step.data)
 
     def persist(self, write: Write) -> Driving:
         """Sub-generator: write, or raise UpdateInProgress (the row is not ours) or TraversalOver."""

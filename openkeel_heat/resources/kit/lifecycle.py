@@ -11,7 +11,7 @@ Each action of a resource is one generator. It runs plugin code, changes
     taken, given back or only respected by this very write. If the row is no
     longer ours the driver throws ``UpdateInProgress`` into the generator.
 ``Note``
-    an event without a change of the row.
+    an event without a change of the row, with the resource data that it tells of.
 ``Pause``
     come back in ``seconds``, or earlier when ``wake_on`` is woken. The first
     poll is at once, then 50 ms, growing up to the poll interval of the type.
@@ -88,8 +88,10 @@ def _break_if_required(resource: Resource, action: str, hook: str) -> Lifecycle:
     if last == HOOK_CLEARED % hook:
         return
     if last is None:
-        resource.trigger_hook(hook)
-        yield note(resource, resource.action, resource.status, paused)
+        # One write: a user who sees the break point, by its event or by its data, may clear it at once.
+        reached = note(resource, resource.action, resource.status, paused)
+        reached.data.append((hook, 'True', False))
+        yield reached
     LOG.info('Reached hook on %s', resource)
     yield from _wait_for_hook(resource, hook)
 
@@ -101,8 +103,7 @@ def _wait_for_hook(resource: Resource, hook: str) -> Lifecycle:
         except GeneratorExit:
             raise
         except BaseException as ex:
-            resource.clear_hook(hook)
-            yield note(resource, resource.action, resource.status, HOOK_FAILED)
+            resource.stack.store.clear_hook(resource, hook, HOOK_FAILED)
             if not isinstance(ex, Exception):
                 raise
 

@@ -79,9 +79,8 @@ class Signals(Updates):
 
     def _unset_hook(self, details: Any) -> None:
         hook = details['unset_hook']
-        self.clear_hook(hook)
         LOG.info('Clearing %(hook)s hook on %(resource)s', {'hook': hook, 'resource': self})
-        self._add_event(self.action, self.status, 'Hook %s is cleared' % hook)
+        self.stack.store.clear_hook(self, hook, 'Hook %s is cleared' % hook)
 
     def _handle_signal(self, details: Any) -> None:
         handler = getattr(self, 'handle_signal', None)

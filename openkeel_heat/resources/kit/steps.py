@@ -49,6 +49,8 @@ class Note:
     status: str
     reason: str
     physical_resource_id: str | None = None
+    # Resource data that the event tells of, written with it: (key, value, redact).
+    data: list[tuple[str, str | None, bool]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass

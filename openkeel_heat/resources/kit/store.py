@@ -39,6 +39,9 @@ class ResourceStore(Protocol):
     def delete_data(self, resource: Resource, key: str) -> bool:
         """Remove one key of resource data; False when it was not there."""
 
+    def clear_hook(self, resource: Resource, hook: str, reason: str) -> bool:
+        """Forget a break point and say so in an event; False, and no event, when it was cleared already."""
+
     # metadata ---------------------------------------------------------
     def metadata(self, resource: Resource) -> Metadata:
         """The metadata of the row, fresh from the database."""

@@ -52,6 +52,12 @@ class FakeStore:
     def delete_data(self, resource: Any, key: str) -> bool:
         return self._data.get(resource.id, {}).pop(key, None) is not None
 
+    def clear_hook(self, resource: Any, hook: str, reason: str) -> bool:
+        cleared = self.delete_data(resource, hook)
+        if cleared:
+            self.add_event(resource, resource.action, resource.status, reason)
+        return cleared
+
     def metadata(self, resource: Any) -> dict[str, Any]:
         return copy.deepcopy(self._metadata.get(resource.id, resource.record.metadata or {}))
 
@@ -344,12 +350,13 @@ class Driver:
     def take(self, step: Any) -> None:
         self.steps.append(step)
         record = self.resource.record
+        if isinstance(step, lifecycle.Transition | lifecycle.Note):
+            for key, value, redact in step.data:
+                self.resource.stack.store.set_data(self.resource, key, value, redact)
         if isinstance(step, lifecycle.Transition):
             record.atomic_key = (record.atomic_key or 0) + 1
             if step.properties is not None:
                 record.rsrc_prop_data_id = record.atomic_key
-            for key, value, redact in step.data:
-                self.resource.stack.store.set_data(self.resource, key, value, redact)
         elif isinstance(step, lifecycle.Pause):
             self.pauses.append(step.seconds)
 

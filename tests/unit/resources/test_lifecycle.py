@@ -176,8 +176,8 @@ def test_hooks() -> None:
     assert isinstance(note, Note)
     assert (note.action, note.status, note.reason) == (
         'INIT', 'COMPLETE', 'CREATE paused until Hook pre-create is cleared')
-    assert resource.data() == {'pre-create': 'True'}
-    assert isinstance(driver.step(), HookPause)
+    assert note.data == [('pre-create', 'True', False)]
+    assert resource.has_hook('pre-create')
     resource.signal({'unset_hook': 'pre-create'})
     assert resource.stack.store.events == [('INIT', 'COMPLETE', 'Hook pre-create is cleared')]
     driver.run(until=HookPause)
@@ -194,11 +194,11 @@ def test_hooks_of_a_replacement_are_passed_already() -> None:
 def test_cancellation_while_waiting_for_a_user() -> None:
     resource = one(env=HOOKED)
     driver = Driver(lifecycle.create(resource), resource).run(until=HookPause)
-    driver.throw(Cancelled())
-    assert driver.steps[-1].reason == 'Failure occurred while waiting.'
-    assert resource.data() == {}
     with pytest.raises(Cancelled):
-        driver.step()
+        driver.throw(Cancelled())
+    assert resource.stack.store.events == [('INIT', 'COMPLETE', 'Failure occurred while waiting.')]
+    resource.record.data = None
+    assert resource.data() == {}
 
 
 @pytest.mark.parametrize('details, text', [

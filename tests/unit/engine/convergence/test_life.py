@@ -646,6 +646,42 @@ def test_break_points(life, hooks):
     life.settle('DELETE_COMPLETE')
 
 
+class Held(session.Watcher):
+    """Looks after each commit whether break points are held as the events say: from 'paused until' to 'cleared'."""
+
+    def __init__(self, database: Database, stack_name: str) -> None:
+        self.database, self.stack_name = database, stack_name
+        self.seen: set[tuple[str, ...]] = set()
+        self.wrong: list[str] = []
+
+    def after_commit(self, operation: str) -> None:
+        rows = self.database.rows(
+            "SELECT d.key AS held, NULL AS reason FROM resource_data d JOIN resource r ON r.id = d.resource_id "
+            "JOIN stack s ON s.id = r.stack_id WHERE s.name = :name AND d.key LIKE '%-create' UNION ALL "
+            "SELECT NULL, e.resource_status_reason FROM event e JOIN stack s ON s.id = e.stack_id WHERE s.name = :name",
+            name=self.stack_name)
+        reasons = [row['reason'] for row in rows if row['reason']]
+        held = tuple(row['held'] for row in rows if row['held'])
+        told = tuple(hook for hook in ('pre-create', 'post-create') if sum(
+            f'paused until Hook {hook}' in reason for reason in reasons) > reasons.count(f'Hook {hook} is cleared'))
+        self.seen.add(held)
+        if held != told:
+            self.wrong.append(f'after {operation}: held {held}, told {told}')
+
+
+def test_a_break_point_and_its_event_are_one_write(life, hooks):
+    """Whoever sees it, by the one or the other, may clear it at once: 'cleared' never comes before 'paused'."""
+    held = Held(life.database, life.name)
+    with session.watching(held):
+        life.create(hot({'a': resource('1')}), wait=False, params=hooked('a', 'pre-create', 'post-create'))
+        for hook in ('pre-create', 'post-create'):
+            hooks.paused(hook)
+            hooks.clear('a', hook)
+        life.settle('CREATE_COMPLETE')
+    assert held.wrong == []
+    assert held.seen == {(), ('pre-create',), ('post-create',)}
+
+
 def lose(life: Life) -> None:
     """The nodes of a stack end as if their engine had died."""
     for visit in life.hub.under_way():
