@@ -158,6 +158,7 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.resources.template_resource": "resources.kit.template_resource",
     "heat.engine.resources.wait_condition": "resources.kit.wait_condition",
     "heat.engine.resources.server_base": "resources.kit.server_base",
+    "heat.engine.resources.scheduler_hints": "resources.kit.scheduler_hints",
     "heat.engine.software_config_io": "resources.kit.software_io",
     # --- engine
     "heat.engine.stack": "engine.stack",
