@@ -289,6 +289,13 @@ class Stack(Mapping[str, Any]):
                 return known
         return self._of_its_template(row)
 
+    def replacement_of(self, resource: Any) -> Any:
+        """The Resource that replaces another one of this stack; None when there is none (any more)."""
+        from openkeel_heat.db import resources as db
+
+        row = None if resource.replaced_by is None else db.get(resource.replaced_by, data=True)
+        return None if row is None else self._of_its_template(row)
+
     def _of_its_template(self, row: Any) -> Any:
         try:
             return self.for_template(row.current_template_id).resource_from_row(row)

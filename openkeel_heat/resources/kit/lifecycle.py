@@ -330,7 +330,10 @@ def _before_update(resource: Resource, new_class: type | None) -> Lifecycle:
     stack = resource.stack
     if stack.action == 'ROLLBACK' and stack.status == 'IN_PROGRESS' and resource.replaced_by:
         try:
-            resource.restore_prev_rsrc(convergence=True)
+            started = resource.restore_prev_rsrc(convergence=True)
+            yield from _poll(resource, 'restore_prev_rsrc', 'restore_prev_rsrc', started)
+        except (exception.UpdateInProgress, GeneratorExit):
+            raise
         except Exception as ex:
             failure = exception.ResourceFailure(ex, resource, resource.action)
             yield mark_failed(resource, 'UPDATE', str(failure), Lock.NONE)
@@ -391,7 +394,10 @@ def _prepare_for_replace(resource: Resource, lock: Lock) -> Lifecycle:
     if not _prepares_replacement(resource):
         return
     try:
-        resource.prepare_for_replace()
+        started = resource.prepare_for_replace()
+        yield from _poll(resource, 'prepare_for_replace', 'prepare_for_replace', started)
+    except (exception.UpdateInProgress, GeneratorExit):
+        raise
     except Exception as ex:
         failure = exception.ResourceFailure(ex, resource, 'UPDATE')
         yield mark_failed(resource, 'UPDATE', str(failure), lock)

@@ -151,6 +151,11 @@ class Translation:
         if self.store_translated_values:
             self.resolved_translations[key] = value
 
+    def forget(self, name: str) -> None:
+        """The value of a property has changed: what it was translated to holds no longer."""
+        self.resolved_translations = {key: value for key, value in self.resolved_translations.items()
+                                      if key.partition('.')[0] != name}
+
     def translate(self, key: str, prop_value: Any = None, prop_data: Any = None, validate: bool = False) -> Any:
         if key in self.resolved_translations:
             return self.resolved_translations[key]

@@ -49,10 +49,14 @@ class Updates(References):
         """Whether a resource whose last action failed must be replaced."""
         return True
 
-    def prepare_for_replace(self) -> None:
-        """Make room for a replacement (free an address, a name …)."""
+    def prepare_for_replace(self) -> Any:
+        """Make room for a replacement (free an address, a name …).
 
-    def restore_prev_rsrc(self, convergence: bool = False) -> None:
+        What takes longer goes on in ``check_prepare_for_replace_complete(data)``, polled with
+        what this returned; the same for ``restore_prev_rsrc``.
+        """
+
+    def restore_prev_rsrc(self, convergence: bool = False) -> Any:
         """Undo prepare_for_replace when a rollback returns to this resource."""
 
     def handle_preempt(self) -> None:
@@ -228,6 +232,7 @@ class Updates(References):
         for key in resource_properties:
             if key in live_properties and resource_properties.get(key) != live_properties[key]:
                 resource_properties.data.update({key: live_properties[key]})
+                resource_properties.translation.forget(key)
 
     @property
     def _update_allowed_properties(self) -> set[str]:

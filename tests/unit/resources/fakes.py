@@ -288,6 +288,7 @@ class FakeStack(Mapping[str, Any]):
         self.current_traversal = 'traversal'
         self.stack_user_project_id = 'stack-user-project'
         self.created_time = self.updated_time = None
+        self.replacements: dict[int, Any] = {}
         self._next_id = 1
         self._resources: dict[str, Any] = {}
         self.defn = StackDefinition(self.t, self.identifier())
@@ -325,6 +326,9 @@ class FakeStack(Mapping[str, Any]):
             resource.record.uuid = str(uuid.UUID(int=self._next_id, version=4))
             self._next_id += 1
         return resource
+
+    def replacement_of(self, resource: Any) -> Any:
+        return self.replacements.get(resource.replaced_by)
 
     def resource_by_refid(self, reference: Any) -> Any:
         return next((self[name] for name in self if self[name].FnGetRefId() == reference), None)
