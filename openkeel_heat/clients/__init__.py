@@ -24,8 +24,11 @@ LOG = logging.getLogger(__name__)
 
 #: Our plug-ins: name → ``module:class`` below this package.
 PLUGINS = {
+    "cinder": "cinder:CinderClientPlugin",
+    "glance": "glance:GlanceClientPlugin",
     "heat": "heat:HeatClientPlugin",
     "keystone": "keystone:KeystoneClientPlugin",
+    "neutron": "neutron:NeutronClientPlugin",
     "openstack": "sdk:OpenStackSDKPlugin",
     "swift": "swift:SwiftClientPlugin",
     "zaqar": "zaqar:ZaqarClientPlugin",

@@ -158,6 +158,7 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.resources.template_resource": "resources.kit.template_resource",
     "heat.engine.resources.wait_condition": "resources.kit.wait_condition",
     "heat.engine.resources.server_base": "resources.kit.server_base",
+    "heat.engine.resources.volume_base": "resources.cinder.any_volume",
     "heat.engine.resources.scheduler_hints": "resources.kit.scheduler_hints",
     "heat.engine.software_config_io": "resources.kit.software_io",
     # --- engine
@@ -174,8 +175,25 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.clients.default_client_plugin": "clients.plugin",
     "heat.engine.clients.microversion_mixin": "clients.microversions",
     "heat.engine.clients.os": "clients.constants",
+    "heat.engine.clients.os.cinder": gather(
+        "clients.cinder",
+        VolumeConstraint="resources.cinder.custom_constraints:VolumeConstraint",
+        VolumeSnapshotConstraint="resources.cinder.custom_constraints:VolumeSnapshotConstraint",
+        VolumeTypeConstraint="resources.cinder.custom_constraints:VolumeTypeConstraint",
+        VolumeBackupConstraint="resources.cinder.custom_constraints:VolumeBackupConstraint",
+        QoSSpecsConstraint="resources.cinder.custom_constraints:QoSSpecsConstraint",
+    ),
+    "heat.engine.clients.os.glance": gather(
+        "clients.glance", ImageConstraint="resources.glance.custom_constraints:ImageConstraint"
+    ),
     "heat.engine.clients.os.heat_plugin": "clients.heat",
-    "heat.engine.clients.os.openstacksdk": "clients.sdk",
+    "heat.engine.clients.os.neutron": "clients.neutron",
+    "heat.engine.clients.os.neutron.lbaas_constraints": "resources.neutron.custom_constraints",
+    "heat.engine.clients.os.neutron.neutron_constraints": "resources.neutron.custom_constraints",
+    "heat.engine.clients.os.neutron.taas_constraints": "resources.neutron.custom_constraints",
+    "heat.engine.clients.os.openstacksdk": gather(
+        "clients.sdk", SegmentConstraint="resources.neutron.custom_constraints:SegmentConstraint"
+    ),
     "heat.engine.clients.os.keystone": "clients.keystone",
     "heat.engine.clients.os.keystone.heat_keystoneclient": gather(
         "clients.keystone_backend", list_opts="common.config:list_keystone_backend_opts"

@@ -67,19 +67,46 @@ BUILT_IN: dict[str, str] = {
 }
 
 _PURE = 'openkeel_heat.resources.kit.common_constraints:'
+_VOLUME = 'openkeel_heat.resources.cinder.custom_constraints:'
+
+_NETWORK = 'openkeel_heat.resources.neutron.custom_constraints:'
 
 # Of constraints that ask a service only those that are built; others are entry points of their clients.
 BUILT_IN_CONSTRAINTS: dict[str, str] = {
+    'cinder.backup': _VOLUME + 'VolumeBackupConstraint',
+    'cinder.qos_specs': _VOLUME + 'QoSSpecsConstraint',
+    'cinder.snapshot': _VOLUME + 'VolumeSnapshotConstraint',
+    'cinder.volume': _VOLUME + 'VolumeConstraint',
+    'cinder.vtype': _VOLUME + 'VolumeTypeConstraint',
     'cron_expression': _PURE + 'CRONExpressionConstraint',
     'dns_domain': _PURE + 'DNSDomainConstraint',
     'dns_name': _PURE + 'DNSNameConstraint',
     'expiration': _PURE + 'ExpirationConstraint',
+    'glance.image': 'openkeel_heat.resources.glance.custom_constraints:ImageConstraint',
     'ip_addr': _PURE + 'IPConstraint',
     'ip_or_cidr': _PURE + 'IPCIDRConstraint',
     'iso_8601': _PURE + 'ISO8601Constraint',
     'json_string': _PURE + 'JsonStringConstraint',
     'mac_addr': _PURE + 'MACConstraint',
     'net_cidr': _PURE + 'CIDRConstraint',
+    'neutron.address_scope': _NETWORK + 'AddressScopeConstraint',
+    'neutron.flow_classifier': _NETWORK + 'FlowClassifierConstraint',
+    'neutron.lbaas.listener': _NETWORK + 'ListenerConstraint',
+    'neutron.lbaas.loadbalancer': _NETWORK + 'LoadbalancerConstraint',
+    'neutron.lbaas.pool': _NETWORK + 'PoolConstraint',
+    'neutron.lbaas.provider': _NETWORK + 'LBaasV2ProviderConstraint',
+    'neutron.network': _NETWORK + 'NetworkConstraint',
+    'neutron.port': _NETWORK + 'PortConstraint',
+    'neutron.port_pair': _NETWORK + 'PortPairConstraint',
+    'neutron.port_pair_group': _NETWORK + 'PortPairGroupConstraint',
+    'neutron.qos_policy': _NETWORK + 'QoSPolicyConstraint',
+    'neutron.router': _NETWORK + 'RouterConstraint',
+    'neutron.security_group': _NETWORK + 'SecurityGroupConstraint',
+    'neutron.segment': _NETWORK + 'SegmentConstraint',
+    'neutron.subnet': _NETWORK + 'SubnetConstraint',
+    'neutron.subnetpool': _NETWORK + 'SubnetPoolConstraint',
+    'neutron.taas.tap_flow': _NETWORK + 'TapFlowConstraint',
+    'neutron.taas.tap_service': _NETWORK + 'TapServiceConstraint',
     'rel_dns_name': _PURE + 'RelativeDNSNameConstraint',
     'test_constr': _PURE + 'TestConstraintDelay',
     'timezone': _PURE + 'TimezoneConstraint',

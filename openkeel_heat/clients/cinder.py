@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``client_plugin("cinder")``: volumes, snapshots, backups and types, and how far attaching and detaching have come."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from oslo_config import cfg
+
+from openkeel_heat.clients.answer import Answer
+from openkeel_heat.clients.constants import MEMOIZE_EXTENSIONS, ExtensionMixin
+from openkeel_heat.clients.rest_errors import RestError
+from openkeel_heat.clients.service import RestClientPlugin
+from openkeel_heat.common import exceptions
+from openkeel_heat.common.i18n import _
+
+#: States of a volume that is on its way to a server, and from one.
+ATTACHING = ("available", "attaching", "reserved")
+DETACHING = ("in-use", "detaching", "reserved")
+
+
+class NotFound(RestError):
+    """Nothing of that name or id, as cinderclient says it."""
+
+
+class CinderClientPlugin(ExtensionMixin, RestClientPlugin):
+    NAME = "cinder"
+    MAX_MICROVERSION = "3.71"
+    MAX_MICROVERSION_OPTION = "max_cinder_api_microversion"
+
+    service_types = [VOLUME_V3] = ["volumev3"]
+
+    CINDER_API_VERSION = "3"
+
+    # --- versions
+
+    def get_volume_api_version(self) -> None:
+        """Raises where there is no volume service. That there is only one version, callers know."""
+        from keystoneauth1 import exceptions as errors
+
+        try:
+            self.endpoint()
+        except errors.EndpointNotFound:
+            raise exceptions.Error(_("No volume service available.")) from None
+
+    def get_max_microversion(self) -> str:
+        self.get_volume_api_version()
+        return self.microversion() or self.CINDER_API_VERSION
+
+    def is_version_supported(self, version: str) -> bool:
+        return _numbers(version) <= _numbers(self.get_max_microversion())
+
+    def client(self, version: str | None = None) -> Any:
+        """cinderclient's own client, for plug-ins of others; of the newest version if none is asked for."""
+        if version is None:
+            version = self.get_max_microversion()
+        elif not self.is_version_supported(version):
+            raise exceptions.InvalidServiceVersion(version=version, service=self._get_service_name())
+        with self._instances_lock:
+            if version not in self._client_instances:
+                self._client_instances[version] = self._create(version)
+            return self._client_instances[version]
+
+    def _create(self, version: str | None = None) -> Any:
+        from cinderclient import client
+
+        self.get_volume_api_version()
+        return client.Client(
+            version or self.CINDER_API_VERSION,
+            session=self.context.keystone_session,
+            extensions=client.discover_extensions(self.CINDER_API_VERSION),
+            interface=self._get_client_option(self.NAME, "endpoint_type"),
+            service_type=self.VOLUME_V3,
+            region_name=self._get_region_name(),
+            connect_retries=cfg.CONF.client_retry_limit,
+            http_log_debug=self._get_client_option(self.NAME, "http_log_debug"),
+        )
+
+    def _list_extensions(self) -> list[str]:
+        found: list[str] = MEMOIZE_EXTENSIONS.get_or_create(
+            "|".join(["cinder", self._get_region_name() or ""]),
+            lambda: [one["alias"] for one in self.api.list("/extensions", "extensions")],
+        )
+        return found
+
+    # --- objects by their ids
+
+    def _get(self, path: str, key: str, entity: str, id_: str) -> Answer:
+        try:
+            return Answer(self.api.show(f"{path}/{quote(str(id_), safe='')}", key))
+        except Exception as error:
+            if self.is_not_found(error):
+                raise exceptions.EntityNotFound(entity=entity, name=id_) from error
+            raise
+
+    def get_volume(self, volume: str) -> Answer:
+        return self._get("/volumes", "volume", "Volume", volume)
+
+    def get_volume_snapshot(self, snapshot: str) -> Answer:
+        return self._get("/snapshots", "snapshot", "VolumeSnapshot", snapshot)
+
+    def get_volume_backup(self, backup: str) -> Answer:
+        return self._get("/backups", "backup", "Volume backup", backup)
+
+    # --- finders
+
+    def get_volume_type(self, volume_type: str) -> str:
+        """The id of a type by its name or id."""
+        for one in self.api.list("/types", "volume_types", {"is_public": "None"}):
+            if volume_type in (one["name"], one["id"]):
+                return str(one["id"])
+        raise exceptions.EntityNotFound(entity="VolumeType", name=volume_type)
+
+    def get_qos_specs(self, qos_specs: str) -> str:
+        """The id of QoS specs by their name or id."""
+        listed = self.api.list("/qos-specs", "qos_specs")
+        for field in ("id", "name"):
+            for one in listed:
+                if one[field] == qos_specs:
+                    return str(one["id"])
+        raise NotFound("No QoSSpecs matching %s." % {"name": qos_specs}, status=404, service=self.NAME)
+
+    # --- objects in progress
+
+    def observed_volume(self, id_: str) -> dict[str, Any]:
+        return self.observe(f"/volumes/{id_}", "/volumes/detail", "volume", "volumes", id_)
+
+    def observed_backup(self, id_: str) -> dict[str, Any]:
+        return self.observe(f"/backups/{id_}", "/backups/detail", "backup", "backups", id_)
+
+    def list_observed(
+        self, list_path: str, keys: str, ids: list[str], microversion: str | None
+    ) -> dict[str, dict[str, Any]]:
+        """One page of those that changed last: what is in progress is among them, however many a project has."""
+        params = {"sort": "updated_at:desc", "limit": max(2 * len(ids), 50)}
+        body = self.api.get(list_path, params=params, microversion=microversion)
+        return {str(one["id"]): one for one in body[keys]}
+
+    def check_attach_volume_complete(self, vol_id: str) -> bool:
+        status = self.observed_volume(vol_id)["status"]
+        if status in ATTACHING:
+            return False
+        if status != "in-use":
+            raise exceptions.ResourceUnknownStatus(resource_status=status, result=_("Volume attachment failed"))
+        return True
+
+    def check_detach_volume_complete(self, vol_id: str, server_id: str | None = None) -> bool:
+        try:
+            volume = self.observed_volume(vol_id)
+        except Exception as error:
+            self.ignore_not_found(error)
+            return True
+        servers = [one["server_id"] for one in volume["attachments"] if "server_id" in one]
+        if server_id and server_id not in servers:
+            return True
+        status = volume["status"]
+        if status in DETACHING:
+            return False
+        if status not in ("available", "deleting"):
+            raise exceptions.ResourceUnknownStatus(resource_status=status, result=_("Volume detachment failed"))
+        return True
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``client_plugin("glance")``: images by name or id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_config import cfg
+from oslo_utils import uuidutils
+
+from openkeel_heat.clients import errors, rest_errors
+from openkeel_heat.clients.answer import Answer
+from openkeel_heat.clients.cache import MEMOIZE_FINDER
+from openkeel_heat.clients.service import RestClientPlugin
+
+IMAGES = "/v2/images"
+
+
+class GlanceClientPlugin(RestClientPlugin):
+    NAME = "glance"
+    VERSION_IN_PATHS = True
+
+    service_types = [IMAGE] = ["image"]
+
+    supported_versions = [V2] = ["2"]
+
+    default_version = V2
+
+    def _create(self, version: str | None = None) -> Any:
+        """glanceclient's own client, for plug-ins of others."""
+        from glanceclient import client
+
+        return client.Client(
+            version,
+            session=self.context.keystone_session,
+            interface=self._get_client_option(self.NAME, "endpoint_type"),
+            service_type=self.IMAGE,
+            connect_retries=cfg.CONF.client_retry_limit,
+            region_name=self._get_region_name(),
+        )
+
+    # --- errors
+
+    @property
+    def exceptions_module(self) -> Any:  # type: ignore[override]
+        return [errors, *super().exceptions_module]
+
+    def is_not_found(self, ex: BaseException) -> bool:
+        return isinstance(ex, errors.EntityMatchNotFound) or super().is_not_found(ex)
+
+    def is_over_limit(self, ex: BaseException) -> bool:
+        return rest_errors.status_of(ex) == 413
+
+    # --- finders
+
+    def find_image_by_name_or_id(self, image_identifier: str) -> str:
+        """The id; remembered for the project where ``[resource_finder_cache]`` says so."""
+        found: str = MEMOIZE_FINDER.get_or_create(
+            "|".join([*self._scope(), IMAGES, str(image_identifier)]), lambda: self.get_image(image_identifier)["id"]
+        )
+        return found
+
+    def get_image(self, image_identifier: str) -> Answer:
+        """The image that has it for its id, else the only one that has it for its name."""
+        if uuidutils.is_uuid_like(image_identifier):
+            try:
+                return Answer(self.api.show(f"{IMAGES}/{image_identifier}", ""))
+            except Exception as error:
+                self.ignore_not_found(error)
+        wanted = {"name": image_identifier}
+        found = self.api.list(IMAGES, "images", wanted)
+        if not found:
+            raise errors.EntityMatchNotFound(entity="images", args=wanted)
+        if len(found) > 1:
+            raise errors.EntityUniqueMatchNotFound(entity="images", args=wanted)
+        return Answer(found[0])
