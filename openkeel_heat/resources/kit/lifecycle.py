@@ -26,6 +26,9 @@ reason of the FAILED state; the step that says so is what ``throw()`` returns, a
 the next ``send`` raises the exception again. ``close()`` writes nothing: the row
 stays IN_PROGRESS for the engine that takes it over.
 
+A service that says "later" (see :mod:`openkeel_heat.clients.patience`) makes a pause of the
+call that met it, which is then made again.
+
 What a dead engine left is taken up again by :mod:`.resuming`.
 """
 from __future__ import annotations
@@ -36,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from openkeel_heat.clients import patience
 from openkeel_heat.common import clock, exceptions as exception
 from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
@@ -64,6 +68,9 @@ LOG = logging.getLogger(__name__)
 
 FIRST_PAUSE = 0.05
 PAUSE_FACTOR = 2.0
+
+# Seconds in a row for which a service may say "later" before that is a failure.
+LONGEST_PATIENCE = 120.0
 
 # How often a break point is looked at without anybody waking the resource.
 HOOK_PAUSE = 1.0
@@ -145,11 +152,35 @@ def _handle(resource: Resource, action: str, args: Iterable[Any] = (), prefix: s
     handler = getattr(resource, 'handle_%s' % handler_name, None)
     if not callable(handler):
         return
-    try:
-        handler_data = handler(*args)
-    except StopIteration as ex:
-        raise RuntimeError('Plugin method raised StopIteration') from ex
+    args = list(args)
+    waited = 0.0
+    while True:
+        try:
+            with patience.may_pause(_may_repeat(resource, name)):
+                # A handler may have changed what it was given before it met the error.
+                handler_data = handler(*(dict(arg) if isinstance(arg, dict) else arg for arg in args))
+            break
+        except StopIteration as ex:
+            raise RuntimeError('Plugin method raised StopIteration') from ex
+        except Exception as ex:
+            seconds, waited = _pause_asked(ex, waited)
+        yield Pause(seconds)
     yield from _poll(resource, name, handler_name, handler_data)
+
+
+def _may_repeat(resource: Resource, name: str) -> bool:
+    """Whether a handler may be called again after a service said "later" to it; as after the death of an engine."""
+    if name == 'create':
+        return resource.repeatable_create
+    return resource.repeatable_update if name == 'update' else True
+
+
+def _pause_asked(error: Exception, waited: float) -> tuple[float, float]:
+    """Seconds after which to call again what raised *error*, and those waited for in all; or raises it."""
+    seconds = patience.asked_pause(error)
+    if seconds is None or waited > LONGEST_PATIENCE:
+        raise error
+    return seconds, waited if isinstance(error, patience.ComeBack) else waited + max(seconds, FIRST_PAUSE)
 
 
 def _poll(resource: Resource, name: str, handler_name: str, handler_data: Any) -> Lifecycle:
@@ -159,18 +190,23 @@ def _poll(resource: Resource, name: str, handler_name: str, handler_data: Any) -
     from openkeel_heat.resources.kit.resource import PollDelay
     pause = FIRST_PAUSE
     interval = resource.poll_interval
+    waited = 0.0
     try:
         while True:
             resource.poll_after = None
             try:
-                if check(handler_data):
-                    return
+                with patience.may_pause():
+                    if check(handler_data):
+                        return
                 seconds = pause if resource.poll_after is None else resource.poll_after
+                waited = 0.0
+                pause = min(pause * PAUSE_FACTOR, interval)
             except PollDelay as delay:
                 seconds = delay.period * interval
             except StopIteration as ex:
                 raise RuntimeError('Plugin method raised StopIteration') from ex
-            pause = min(pause * PAUSE_FACTOR, interval)
+            except Exception as ex:
+                seconds, waited = _pause_asked(ex, waited)
             yield Pause(max(seconds, 0.0), resource.wake_key())
     except (Exception, GeneratorExit):
         raise

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects in progress, seen together.
+
+Fifty servers of one project that are being built are not asked for one by one: who asks for one of them while others
+are being waited for lists them all, and that answer serves the others too, as long as it was begun after they were
+last seen and last changed. A list is made at most each :data:`SPACING` seconds; who comes earlier and can pause is
+told when to come back. An object that is waited for alone is shown, not listed.
+
+What is shared is apart by what the key of a :func:`group` says: service, endpoint, project, user.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from openkeel_heat.clients import patience
+
+#: Seconds between two lists of one group.
+SPACING = 0.5
+#: Who has not asked for so many seconds does not wait any more.
+WAITING = 4.0
+#: From so many on that are waited for, a list is better than showing each.
+ENOUGH = 3
+#: Groups and changes that are remembered.
+GROUPS, CHANGES = 256, 10000
+
+Object = dict[str, Any]
+
+
+class Group:
+    """The objects of one kind in one project that somebody waits for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked: dict[str, float] = {}
+        self._seen: dict[str, float] = {}
+        self._listed: set[str] = set()
+        #: What the last list had of these objects, and when it was begun.
+        self._objects: dict[str, Object] = {}
+        self._begun = 0.0
+        self._next = 0.0
+        self._listing = False
+
+    def observe(
+        self,
+        id_: str,
+        show: Callable[[], Object],
+        list_all: Callable[[list[str]], dict[str, Object]],
+        gone: Callable[[], Exception] | None = None,
+    ) -> Object:
+        """The object *id_*, asked for alone by *show* or, with others, by *list_all*.
+
+        *gone* makes the error for an object that was in an earlier list and is not in a later one; without it such an
+        object is shown.
+        """
+        now = time.monotonic()
+        with self._lock:
+            known, wanted = self._decide(id_, now)
+        if wanted is not None:
+            self._list(wanted, now, list_all)
+            with self._lock:
+                known = self._objects.get(id_)
+        if known is None and gone is not None and self._disappeared(id_):
+            self.forget(id_)
+            raise gone()
+        if known is None:
+            known = show()
+        with self._lock:
+            self._seen[id_] = max(now, self._seen.get(id_, 0.0))
+        return known
+
+    def forget(self, id_: str) -> None:
+        """Nobody waits for it any more."""
+        with self._lock:
+            self._drop(id_)
+
+    def _decide(self, id_: str, now: float) -> tuple[Object | None, list[str] | None]:
+        """What is known already, and the objects to be listed now if they are to be."""
+        for other in [other for other, asked in self._asked.items() if asked < now - WAITING]:
+            self._drop(other)
+        since = max(self._seen.setdefault(id_, now), changed_at(id_))
+        self._asked[id_] = now
+        if self._begun > since:
+            self._seen[id_] = self._begun
+            return self._objects.get(id_), None
+        if len(self._asked) < ENOUGH:
+            return None, None
+        if self._listing or now < self._next:
+            if patience.can_pause():
+                raise patience.ComeBack(max(self._next - now, 0.02))
+            return None, None
+        self._listing = True
+        return None, list(self._asked)
+
+    def _list(self, wanted: list[str], begun: float, list_all: Callable[[list[str]], dict[str, Object]]) -> None:
+        found: dict[str, Object] | None = None
+        try:
+            found = list_all(wanted)
+        finally:
+            with self._lock:
+                self._listing = False
+                self._next = time.monotonic() + SPACING
+                if found is not None:
+                    self._objects = {one: found[one] for one in wanted if one in found}
+                    self._listed |= self._objects.keys()
+                    self._begun = begun
+
+    def _disappeared(self, id_: str) -> bool:
+        with self._lock:
+            return id_ in self._listed and self._begun > changed_at(id_) and id_ not in self._objects
+
+    def _drop(self, id_: str) -> None:
+        self._asked.pop(id_, None)
+        self._seen.pop(id_, None)
+        self._objects.pop(id_, None)
+        self._listed.discard(id_)
+
+
+class _Process:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.groups: OrderedDict[Hashable, Group] = OrderedDict()
+        self.changes: OrderedDict[str, float] = OrderedDict()
+
+
+_process = _Process()
+
+
+def reset() -> None:
+    """Forget who waits for what."""
+    global _process
+    _process = _Process()
+
+
+os.register_at_fork(after_in_child=reset)
+
+
+def group(key: Hashable) -> Group:
+    """The group that is known by *key* in this process."""
+    process = _process
+    with process.lock:
+        found = process.groups.setdefault(key, Group())
+        process.groups.move_to_end(key)
+        while len(process.groups) > GROUPS:
+            process.groups.popitem(last=False)
+        return found
+
+
+def changed(path: str) -> None:
+    """A request has changed something at *path*: what was listed before does not tell of it."""
+    process = _process
+    now = time.monotonic()
+    with process.lock:
+        for part in path.split("?")[0].split("/"):
+            process.changes[part] = now
+            process.changes.move_to_end(part)
+        while len(process.changes) > CHANGES:
+            process.changes.popitem(last=False)
+
+
+def changed_at(id_: str) -> float:
+    return _process.changes.get(id_, 0.0)

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource types that are one object of a REST API, as declarations.
+
+A type says where its objects are (:class:`ApiObject`), which properties are not fields of the body or have another
+name there, and what is peculiar to it; the life cycle it inherits::
+
+    class Network(RestResource):
+        default_client_name = "neutron"
+        api_object = ApiObject("/v2.0/networks", "network", status="status", busy=("BUILD",), ready=("ACTIVE", "DOWN"))
+        renamed = {"dhcp_agent_ids": "agents"}
+        not_sent = ("tags",)
+
+Nothing is made twice and nothing is left behind: a request whose answer was lost is followed by a look for the object
+of the resource (:meth:`RestResource.find_physical`) before another is made, also by whoever deletes the resource
+later. Objects in progress are polled together (:mod:`openkeel_heat.clients.polling`).
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+from oslo_log import log as logging
+
+from openkeel_heat.clients import patience, polling
+from openkeel_heat.clients.rest import RestClient, perhaps_carried_out
+from openkeel_heat.common import clock, exceptions
+from openkeel_heat.common.i18n import _
+from openkeel_heat.resources.kit.properties import Properties
+from openkeel_heat.resources.kit.resource import Resource
+
+__all__ = ["ApiObject", "RestResource"]
+
+LOG = logging.getLogger(__name__)
+
+VALUE_SPECS = "value_specs"
+
+#: resource_data of a resource that may have an object of which it does not know the id.
+UNSURE = "perhaps_created"
+#: Looks for such an object, and seconds before the first; the pause doubles.
+LOOKS, LOOK_PAUSE = 3, 1.0
+#: Seconds for which what was seen at the end of an action is good for attributes.
+FRESH = 2.0
+#: Clocks of two machines may differ by so many seconds.
+SKEW = 10.0
+
+
+@dataclass(frozen=True)
+class ApiObject:
+    """Where a service has the objects of a type, and how it tells their state."""
+
+    path: str
+    key: str
+    keys: str = ""
+    update_method: str = "PUT"
+    status: str = ""
+    ready: tuple[str, ...] = ("ACTIVE",)
+    busy: tuple[str, ...] = ("BUILD", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE")
+    failed: tuple[str, ...] = ("ERROR",)
+    name: str = "name"
+    microversion: str | None = None
+    #: The field of the id.
+    id: str = "id"
+    #: The collection with all fields, if it is not *path*.
+    list_path: str = ""
+    #: DELETE only begins the deletion; None: for objects with a state.
+    slow_delete: bool | None = None
+
+    @property
+    def collection(self) -> str:
+        """The envelope of lists."""
+        return self.keys or f"{self.key}s"
+
+    @property
+    def deletes_slowly(self) -> bool:
+        return bool(self.status) if self.slow_delete is None else self.slow_delete
+
+
+class RestResource(Resource):
+    """A resource that is an object of a service."""
+
+    api_object: ClassVar[ApiObject]
+    #: Property → field, where they differ.
+    renamed: ClassVar[Mapping[str, str]] = {}
+    #: Properties that are not fields of the body.
+    not_sent: ClassVar[tuple[str, ...]] = ()
+    #: Attribute → field, where they differ.
+    attribute_fields: ClassVar[Mapping[str, str]] = {}
+
+    repeatable_create = True
+    repeatable_update = True
+
+    _looks = 0
+    _seen: tuple[float, dict[str, Any]] | None = None
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """A type with a handler of its own says itself whether that may be called again."""
+        super().__init_subclass__(**more)
+        for action in ("create", "update"):
+            if f"handle_{action}" in vars(cls) and f"repeatable_{action}" not in vars(cls):
+                setattr(cls, f"repeatable_{action}", False)
+
+    # --- the service
+
+    @property
+    def api(self) -> RestClient:
+        client: RestClient = self.client_plugin().api
+        return client
+
+    def collection_path(self) -> str:
+        return self.api_object.path
+
+    def object_path(self) -> str:
+        return f"{self.collection_path()}/{quote(str(self.resource_id), safe='')}"
+
+    def _envelope(self, body: Any) -> Any:
+        return {self.api_object.key: body} if self.api_object.key else body
+
+    def _unwrap(self, answer: Any) -> dict[str, Any]:
+        key = self.api_object.key
+        if not isinstance(answer, Mapping):
+            return {}
+        found = answer.get(key) if key else answer
+        return dict(found) if isinstance(found, Mapping) else {}
+
+    def _call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        answer = self.api.request(
+            method,
+            path,
+            json=None if body is None else self._envelope(body),
+            microversion=self.api_object.microversion,
+        )
+        return self._unwrap(answer)
+
+    def _show_resource(self) -> Any:
+        return self.api.show(self.object_path(), self.api_object.key, microversion=self.api_object.microversion)
+
+    def observe(self) -> dict[str, Any]:
+        """The object as it is, seen together with others that are waited for."""
+        api = self.api_object
+        seen: dict[str, Any] = self.client_plugin().observe(
+            self.object_path(),
+            api.list_path or self.collection_path(),
+            api.key,
+            api.collection,
+            str(self.resource_id),
+            microversion=api.microversion,
+        )
+        return seen
+
+    # --- bodies
+
+    def fields(self, props: Mapping[str, Any]) -> dict[str, Any]:
+        """Properties as fields: renamed, without those that are none, ``value_specs`` merged."""
+        found = {
+            self.renamed.get(key, key): value
+            for key, value in props.items()
+            if key not in self.not_sent and key != VALUE_SPECS
+        }
+        found.update(props.get(VALUE_SPECS) or {})
+        return found
+
+    def create_body(self, props: dict[str, Any]) -> dict[str, Any]:
+        """The body of the request that makes the object; *props* are the properties that have a value."""
+        body = self.fields(props)
+        if self.api_object.name and body.get(self.api_object.name) is None:
+            body[self.api_object.name] = self.physical_resource_name()
+        return body
+
+    def update_body(self, prop_diff: dict[str, Any]) -> dict[str, Any]:
+        """The body of the request that changes it; *prop_diff* are the changed properties (None: no longer given)."""
+        if prop_diff.get(VALUE_SPECS):
+            before = self.properties.get(VALUE_SPECS) or {}
+            specs = {key: value for key, value in prop_diff[VALUE_SPECS].items() if before.get(key) != value}
+            prop_diff = {**prop_diff, VALUE_SPECS: specs}
+        body = self.fields(prop_diff)
+        name = self.api_object.name
+        if name and name in body and body[name] is None:
+            body[name] = self.physical_resource_name()
+        return body
+
+    def given_properties(self) -> dict[str, Any]:
+        return {key: value for key, value in self.properties.items() if value is not None}
+
+    # --- create
+
+    def handle_create(self) -> Any:
+        made = self.make(self.create_body(self.given_properties()))
+        self.resource_id_set(str(made[self.api_object.id]))
+        return made
+
+    def make(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Make the object, once: if it is not known whether it was made, look for it first."""
+        while True:
+            found = self._look() if self._looks else None
+            if found is not None:
+                return {self.api_object.id: found}
+            try:
+                return self._call("POST", self.collection_path(), body)
+            except Exception as error:
+                if not perhaps_carried_out(error) or self._looks >= LOOKS:
+                    raise
+                LOG.warning("The answer to the creation of %(name)s was lost: %(why)s", {"name": self, "why": error})
+                self.data_set(UNSURE, "1")
+                self._looks = 1
+                patience.wait(LOOK_PAUSE, error)
+
+    def _look(self) -> str | None:
+        """The id of the object made by a request without an answer; it may appear late."""
+        while self._looks < LOOKS:
+            found = self.find_physical()
+            if found is not None:
+                return found
+            self._looks += 1
+            patience.wait(LOOK_PAUSE * 2 ** (self._looks - 1), patience.ComeBack(0))
+        return self.find_physical()
+
+    def check_create_complete(self, made: Any) -> bool:
+        done = self._settled(made if isinstance(made, Mapping) else None)
+        if done and self._looks:
+            self.data_delete(UNSURE)
+        return done
+
+    # --- state
+
+    def _settled(self, known: Mapping[str, Any] | None = None) -> bool:
+        """Whether the object has come to a state; *known* is what the service answered just now, if it tells it."""
+        field = self.api_object.status
+        if not field:
+            return True
+        shown = dict(known) if known is not None and known.get(field) and self._seen is None else self.observe()
+        self._seen = (time.monotonic(), shown)
+        return self.is_ready(shown)
+
+    def is_ready(self, shown: dict[str, Any]) -> bool:
+        """Whether the object is what it should be; an error says that it will never be."""
+        status = str(shown.get(self.api_object.status))
+        if status in self.api_object.ready:
+            return True
+        if status in self.api_object.busy:
+            return False
+        if status in self.api_object.failed:
+            raise self.error_of(shown, status)
+        raise exceptions.ResourceUnknownStatus(resource_status=status, result=_("Resource is not built"))
+
+    def error_of(self, shown: dict[str, Any], status: str) -> Exception:
+        """The error for an object that failed."""
+        return exceptions.ResourceInError(resource_status=status)
+
+    # --- update
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> Any:
+        if not prop_diff:
+            return None
+        body = self.update_body(dict(prop_diff))
+        return self.change(body) if body else None
+
+    def change(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Send the changed fields; what the service answers."""
+        self._seen = None
+        return self._call(self.api_object.update_method, self.object_path(), body)
+
+    def check_update_complete(self, answer: Any) -> bool:
+        if answer is None:
+            return True
+        return self._settled(answer if isinstance(answer, Mapping) else None)
+
+    # --- delete
+
+    def handle_delete(self) -> Any:
+        if self.resource_id is None:
+            found = self.find_physical() if self.data().get(UNSURE) else None
+            if found is None:
+                return None
+            self.resource_id_set(found)
+        with self._default_client_plugin().ignore_not_found:
+            self._call("DELETE", self.object_path())
+            return self.resource_id if self.api_object.deletes_slowly else None
+        return None
+
+    def check_delete_complete(self, deleted: Any) -> bool:
+        if not deleted:
+            return True
+        with self._default_client_plugin().ignore_not_found:
+            return self.is_deleted(self.observe())
+        return True
+
+    def is_deleted(self, shown: dict[str, Any]) -> bool:
+        """Whether an object that the service still shows is gone all the same."""
+        return False
+
+    # --- the other actions
+
+    def handle_check(self) -> Any:
+        """The object must be there, and in no wrong state."""
+        shown = self._show_resource()
+        field = self.api_object.status
+        if field and shown:
+            self._verify_check_conditions(
+                [{"attr": field, "expected": list(self.api_object.ready), "current": shown.get(field)}]
+            )
+
+    # --- what there is
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if self.resource_id is None:
+            return None
+        return self.shown_recently().get(self.attribute_fields.get(name, name))
+
+    def shown_recently(self) -> dict[str, Any]:
+        """The object, for reading several attributes: not asked for each time as long as nothing happened to it."""
+        if self._seen is not None:
+            at, shown = self._seen
+            if time.monotonic() - at < FRESH and at > polling.changed_at(str(self.resource_id)):
+                return shown
+        at = time.monotonic()
+        shown = self._show_resource()
+        self._seen = (at, shown)
+        return shown
+
+    def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
+        named = {self.renamed.get(key, key): key for key in self._update_allowed_properties}
+        renamed = {named.get(field, field): value for field, value in resource_data.items()}
+        found = super().parse_live_resource_data(resource_properties, renamed)
+        if VALUE_SPECS in self.properties_schema:
+            specs = self.properties.get(VALUE_SPECS) or {}
+            found[VALUE_SPECS] = {key: resource_data[key] for key in specs if key in resource_data}
+        return found
+
+    def find_physical(self) -> str | None:
+        """The id of the object that was made for this resource, by its name.
+
+        A made-up name is the resource's own. One that the template gives may be another object's, too: then it has to
+        be younger than the resource.
+        """
+        field = self.api_object.name
+        if not field:
+            return None
+        name = self.fields(self.given_properties()).get(field)
+        made_up = name is None
+        if made_up and (name := self.physical_resource_name()) is None:
+            return None
+        api = self.api_object
+        listed = self.api.list(
+            api.list_path or self.collection_path(), api.collection, {field: name}, microversion=api.microversion
+        )
+        found = [one for one in listed if one.get(field) == name and (made_up or self._is_younger(one))]
+        return str(found[0][api.id]) if len(found) == 1 else None
+
+    def _is_younger(self, shown: Mapping[str, Any]) -> bool:
+        created, began = shown.get("created_at") or shown.get("created"), self.record.created_at
+        if not created or began is None:
+            return False
+        return clock.parse_isotime(str(created)) >= began - datetime.timedelta(seconds=SKEW)
