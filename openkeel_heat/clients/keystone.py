@@ -6,7 +6,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from oslo_config import cfg
+
 from openkeel_heat.clients.plugin import ClientPlugin
+from openkeel_heat.clients.rest import RestClient
 from openkeel_heat.common import config, exceptions
 
 _WITH_DOMAIN = re.compile(r"(.*)\{(.*?)\}$", re.DOTALL)
@@ -14,6 +17,8 @@ _WITH_DOMAIN = re.compile(r"(.*)\{(.*?)\}$", re.DOTALL)
 
 class KeystoneClientPlugin(ClientPlugin):
     service_types = [IDENTITY] = ["identity"]
+
+    _api: RestClient | None = None
 
     @property
     def exceptions_module(self) -> Any:  # type: ignore[override]
@@ -29,6 +34,17 @@ class KeystoneClientPlugin(ClientPlugin):
         from openkeel_heat.clients import keystone_backend
 
         return keystone_backend.make_backend(self.context, self._get_region_name())
+
+    @property
+    def api(self) -> RestClient:
+        """The service with the credentials of the context."""
+        with self._instances_lock:
+            if self._api is None:
+                client = self.client()
+                if not hasattr(client, "client"):
+                    raise exceptions.ClientNotAvailable(client_name="keystone")
+                self._api = RestClient(client.client.adapter, "keystone", retries=cfg.CONF.client_retry_limit)
+            return self._api
 
     def is_not_found(self, ex: BaseException) -> bool:
         return isinstance(ex, exceptions.EntityNotFound) or _is(ex, "NotFound")
@@ -51,25 +67,29 @@ class KeystoneClientPlugin(ClientPlugin):
         except Exception:
             raise exceptions.EntityNotFound(entity=entity_type, name=entity_with_domain) from None
 
-    def _find(self, collection: str, entity: str, name: str, **filters: Any) -> str:
-        """The id of what has this id, else of what has this name."""
+    def _find(self, collection: str, entity: str, name: str, unique: bool = False, **filters: Any) -> str:
+        """The id of what has this id, else of what has this name: the first, or the only one."""
         objects = getattr(self.client().client, collection)
         try:
             return str(objects.get(name).id)
         except Exception as error:
             if not self.is_not_found(error):
                 raise
-        for found in objects.list(name=name, **filters):
-            if found.name == name:
-                return str(found.id)
-        raise exceptions.EntityNotFound(entity=entity, name=name)
+        found = [str(one.id) for one in objects.list(name=name, **filters) if one.name == name]
+        if not found:
+            raise exceptions.EntityNotFound(entity=entity, name=name)
+        if unique and len(found) > 1:
+            raise exceptions.PhysicalResourceNameAmbiguity(name=name)
+        return found[0]
 
-    def _find_in_domain(self, collection: str, entity: str, name: str | None, domain: str | None) -> str | None:
+    def _find_in_domain(
+        self, collection: str, entity: str, name: str | None, domain: str | None, unique: bool = False
+    ) -> str | None:
         if name is None:
             return None
         if not domain:
             name, domain = self.parse_entity_with_domain(name, entity)
-        return self._find(collection, entity, name, domain_id=domain)
+        return self._find(collection, entity, name, unique, domain_id=domain)
 
     def get_role_id(self, role: str | None, domain: str | None = None) -> str | None:
         return self._find_in_domain("roles", "KeystoneRole", role, domain)
@@ -81,7 +101,8 @@ class KeystoneClientPlugin(ClientPlugin):
         return self._find_in_domain("groups", "KeystoneGroup", group, domain)
 
     def get_user_id(self, user: str | None, domain: str | None = None) -> str | None:
-        return self._find_in_domain("users", "KeystoneUser", user, domain)
+        """A name that users of several domains have is nobody's."""
+        return self._find_in_domain("users", "KeystoneUser", user, domain, unique=True)
 
     def get_domain_id(self, domain: str | None) -> str | None:
         return None if domain is None else self._find("domains", "KeystoneDomain", domain)

@@ -195,6 +195,7 @@ MODULES: dict[str, str | Entry] = {
         "clients.sdk", SegmentConstraint="resources.neutron.custom_constraints:SegmentConstraint"
     ),
     "heat.engine.clients.os.keystone": "clients.keystone",
+    "heat.engine.clients.os.keystone.keystone_constraints": "resources.keystone.custom_constraints",
     "heat.engine.clients.os.keystone.heat_keystoneclient": gather(
         "clients.keystone_backend", list_opts="common.config:list_keystone_backend_opts"
     ),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from openkeel_heat import clients
 from openkeel_heat.resources.kit import constraints, registry, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.signal_responder import SignalResponder
@@ -169,16 +170,33 @@ class _AnyValue(dict[str, Any]):
 
 def rule_of(rule: TranslationRule) -> dict[str, Any]:
     entry: dict[str, Any] = {'rule': rule.rule, 'path': rule.translation_path}
-    for key in ('value', 'value_name', 'value_path', 'finder', 'entity', 'client_plugin'):
+    for key in ('value', 'value_name', 'value_path', 'finder', 'entity'):
         if getattr(rule, key) is not None:
             entry[key] = getattr(rule, key)
+    if rule.client_plugin is not None:
+        entry['client_plugin'] = rule.client_plugin.asked_for
+        assert callable(getattr(rule.client_plugin, str(rule.finder)))
     return entry
+
+
+class _Plugins:
+    """Client plug-ins that have nothing but their class."""
+
+    @property
+    def clients(self) -> _Plugins:
+        return self
+
+    def client_plugin(self, name: str) -> Any:
+        plugin = object.__new__(clients.plugin_class(name))
+        plugin.asked_for = name
+        return plugin
 
 
 @pytest.mark.parametrize('name', BUILT)
 def test_translation_rules(name: str) -> None:
     cls = load(name)
     resource = object.__new__(cls)
+    resource.stack = _Plugins()
     found = [rule_of(rule) for rule in cls.translation_rules(resource, _AnyValue()) or []]
     assert found == CONTRACT[name]['translation_rules']
 

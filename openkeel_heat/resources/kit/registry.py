@@ -34,6 +34,8 @@ _HEAT = 'openkeel_heat.resources.heat.'
 
 _AWS = 'openkeel_heat.resources.aws.'
 
+_IDENTITY = 'openkeel_heat.resources.keystone.'
+
 # In the order in which they are listed.
 BUILT_IN: dict[str, str] = {
     'AWS::CloudFormation::Stack': _AWS + 'cfn.stack:NestedStack',
@@ -64,6 +66,16 @@ BUILT_IN: dict[str, str] = {
     'OS::Heat::Value': _HEAT + 'value:Value',
     'OS::Heat::WaitCondition': _HEAT + 'wait_condition:HeatWaitCondition',
     'OS::Heat::WaitConditionHandle': _HEAT + 'wait_condition_handle:HeatWaitConditionHandle',
+    'OS::Keystone::Domain': _IDENTITY + 'domain:KeystoneDomain',
+    'OS::Keystone::Endpoint': _IDENTITY + 'endpoint:KeystoneEndpoint',
+    'OS::Keystone::Group': _IDENTITY + 'group:KeystoneGroup',
+    'OS::Keystone::GroupRoleAssignment': _IDENTITY + 'role_assignments:KeystoneGroupRoleAssignment',
+    'OS::Keystone::Project': _IDENTITY + 'project:KeystoneProject',
+    'OS::Keystone::Region': _IDENTITY + 'region:KeystoneRegion',
+    'OS::Keystone::Role': _IDENTITY + 'role:KeystoneRole',
+    'OS::Keystone::Service': _IDENTITY + 'service:KeystoneService',
+    'OS::Keystone::User': _IDENTITY + 'user:KeystoneUser',
+    'OS::Keystone::UserRoleAssignment': _IDENTITY + 'role_assignments:KeystoneUserRoleAssignment',
 }
 
 _PURE = 'openkeel_heat.resources.kit.common_constraints:'
@@ -87,6 +99,13 @@ BUILT_IN_CONSTRAINTS: dict[str, str] = {
     'ip_or_cidr': _PURE + 'IPCIDRConstraint',
     'iso_8601': _PURE + 'ISO8601Constraint',
     'json_string': _PURE + 'JsonStringConstraint',
+    'keystone.domain': _IDENTITY + 'custom_constraints:KeystoneDomainConstraint',
+    'keystone.group': _IDENTITY + 'custom_constraints:KeystoneGroupConstraint',
+    'keystone.project': _IDENTITY + 'custom_constraints:KeystoneProjectConstraint',
+    'keystone.region': _IDENTITY + 'custom_constraints:KeystoneRegionConstraint',
+    'keystone.role': _IDENTITY + 'custom_constraints:KeystoneRoleConstraint',
+    'keystone.service': _IDENTITY + 'custom_constraints:KeystoneServiceConstraint',
+    'keystone.user': _IDENTITY + 'custom_constraints:KeystoneUserConstraint',
     'mac_addr': _PURE + 'MACConstraint',
     'net_cidr': _PURE + 'CIDRConstraint',
     'neutron.address_scope': _NETWORK + 'AddressScopeConstraint',
