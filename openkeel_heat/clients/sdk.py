@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from openkeel_heat.clients import rest_errors
 from openkeel_heat.clients.constants import ExtensionMixin
 from openkeel_heat.clients.plugin import ClientPlugin
 from openkeel_heat.common import config, version as versions
@@ -33,24 +34,31 @@ class OpenStackSDKPlugin(ExtensionMixin, ClientPlugin):
     def _list_extensions(self) -> list[str]:
         return [extension.alias for extension in self.client().network.extensions()]
 
-    # errors
+    # errors: of the library, and of the services' own plug-ins, which find for it
+
+    def is_client_exception(self, ex: BaseException) -> bool:
+        return isinstance(ex, rest_errors.RestError) or super().is_client_exception(ex)
 
     def is_not_found(self, ex: BaseException) -> bool:
-        return isinstance(ex, self.exceptions_module.NotFoundException)
+        return rest_errors.status_of(ex) == 404 or isinstance(ex, self.exceptions_module.NotFoundException)
 
     def is_conflict(self, ex: BaseException) -> bool:
-        return isinstance(ex, self.exceptions_module.ConflictException)
+        return rest_errors.status_of(ex) == 409 or isinstance(ex, self.exceptions_module.ConflictException)
 
     def is_over_limit(self, ex: BaseException) -> bool:
-        return getattr(ex, "status_code", None) in (413, 429)
+        return rest_errors.status_of(ex) in (413, 429)
 
-    # finders: by name or id; what is not there raises
+    # finders: by name or id (a floating IP: by its address); what is not there raises
 
     def find_network_segment(self, value: str) -> str:
-        return str(self.client().network.find_segment(value, ignore_missing=False).id)
+        return self._find_in_network("segment", value)
 
     def find_network_port(self, value: str) -> str:
-        return str(self.client().network.find_port(value, ignore_missing=False).id)
+        return self._find_in_network("port", value)
 
     def find_network_ip(self, value: str) -> str:
-        return str(self.client().network.find_ip(value, ignore_missing=False).id)
+        return self._find_in_network("floatingip", value)
+
+    def _find_in_network(self, kind: str, value: str) -> str:
+        """By the plug-in of the service itself: it remembers, and the library need not be loaded for it."""
+        return str(self.clients.client_plugin("neutron").find_resourceid_by_name_or_id(kind, value))

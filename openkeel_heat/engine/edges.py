@@ -6,6 +6,7 @@ of Resource objects to what it takes for the graph, and :class:`_PluginView` tur
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from oslo_log import log as logging
@@ -21,13 +22,22 @@ _EXPLICIT, _IMPLICIT = "add_explicit_dependencies", "add_dependencies"
 class _PluginView:
     """What a plugin sees of the graph: ``deps += (self, other)`` with Resource objects, or None for no requirement."""
 
-    def __init__(self, graph: Any) -> None:
-        self.graph = graph
+    def __init__(self, names: Any, resources: Mapping[str, Any]) -> None:
+        self.names = names
+        self._resources = resources
 
     def __iadd__(self, edge: Any) -> _PluginView:
         requirer, required = edge
-        self.graph += (_name(requirer), None if required is None else _name(required))
+        self.names += (_name(requirer), None if required is None else _name(required))
         return self
+
+    def requires(self, resource: Any) -> list[Any]:
+        """The Resource objects that one requires, as far as is known by now."""
+        return [self._resources[name] for name in self.names.requires(_name(resource)) if name in self._resources]
+
+    def graph(self, reverse: bool = False) -> Any:
+        """The same as a graph of Resource objects; for plugins that know Heat's, since it costs a copy of all."""
+        return self.names.translate(lambda name: name and self._resources[name]).graph(reverse)
 
 
 def _name(resource: Any) -> str:
@@ -54,14 +64,14 @@ def dependencies(stack: Stack, ignore_errors: bool | None = None, explicit_only:
 
     classes = _classes(stack)
     weak = [name for name, cls in classes.items() if not cls.strict_dependency]
-    view = _PluginView(stack.defn.dependencies(weak))
+    view = _PluginView(stack.defn.dependencies(weak), stack)
     if ignore_errors is None:
         ignore_errors = stack.id is not None
     for name, cls in classes.items():
         if cls.add_explicit_dependencies is not Resource.add_explicit_dependencies:
             stack.resources[name].add_explicit_dependencies(view)
     if explicit_only:
-        return view.graph
+        return view.names
     for name, cls in classes.items():
         if cls.add_dependencies is Resource.add_dependencies:
             continue
@@ -72,7 +82,7 @@ def dependencies(stack: Stack, ignore_errors: bool | None = None, explicit_only:
             if not (ignore_errors or isinstance(error, ValueError | TypeError)):
                 raise
             LOG.warning("Ignoring error adding implicit dependencies for %s: %s", name, error)
-    return view.graph
+    return view.names
 
 
 def required_by(stack: Stack, name: str) -> list[str]:

@@ -163,28 +163,31 @@ def test_keystone_errors(context: RequestContext) -> None:
 
 
 class Network:
-    def find_port(self, value: str, ignore_missing: bool) -> Any:
-        from openstack import exceptions as sdk_errors
-
-        if value != "name":
-            raise sdk_errors.NotFoundException(value)
-        return type("Port", (), {"id": "port-id"})
-
     def extensions(self) -> list[Any]:
         return [type("Extension", (), {"alias": "qos"})]
 
 
 def test_sdk(context: RequestContext) -> None:
+    from openstack import exceptions as sdk_errors
+
     made = context.clients.client_plugin("openstack")
     made._client_instances[None] = type("Connection", (), {"network": Network()})
-    assert made.find_network_port("name") == "port-id"
-    with pytest.raises(Exception, match="nobody") as missing:
-        made.find_network_port("nobody")
-    assert made.is_not_found(missing.value)
-    assert made.is_client_exception(missing.value)
-    assert not made.is_conflict(missing.value)
+    missing = sdk_errors.NotFoundException("nobody")
+    assert made.is_not_found(missing)
+    assert made.is_client_exception(missing)
+    assert not made.is_conflict(missing)
+    assert made.is_conflict(sdk_errors.ConflictException("twice"))
     assert made.has_extension("qos")
     assert not made.has_extension("other")
+
+
+@pytest.mark.parametrize(("finder", "kind"), [
+    ("find_network_segment", "segment"), ("find_network_port", "port"), ("find_network_ip", "floatingip")])
+def test_sdk_finds_in_the_network_service(context: RequestContext, monkeypatch: pytest.MonkeyPatch, finder: str,
+                                          kind: str) -> None:
+    network = context.clients.client_plugin("neutron")
+    monkeypatch.setattr(network, "find_resourceid_by_name_or_id", lambda *args: "/".join(args))
+    assert getattr(context.clients.client_plugin("openstack"), finder)("name") == f"{kind}/name"
 
 
 def test_another_cloud_backend(option: Callable[..., None]) -> None:
