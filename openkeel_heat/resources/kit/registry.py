@@ -34,21 +34,40 @@ _HEAT = 'openkeel_heat.resources.heat.'
 
 _AWS = 'openkeel_heat.resources.aws.'
 
+_CINDER = 'openkeel_heat.resources.cinder.'
+
 _IDENTITY = 'openkeel_heat.resources.keystone.'
 
 # In the order in which they are listed.
 BUILT_IN: dict[str, str] = {
+    'AWS::AutoScaling::AutoScalingGroup': _AWS + 'autoscaling.autoscaling_group:AutoScalingGroup',
+    'AWS::AutoScaling::LaunchConfiguration': _AWS + 'autoscaling.launch_config:LaunchConfiguration',
+    'AWS::AutoScaling::ScalingPolicy': _AWS + 'autoscaling.scaling_policy:AWSScalingPolicy',
     'AWS::CloudFormation::Stack': _AWS + 'cfn.stack:NestedStack',
     'AWS::CloudFormation::WaitCondition': _AWS + 'cfn.wait_condition:WaitCondition',
     'AWS::CloudFormation::WaitConditionHandle': _AWS + 'cfn.wait_condition_handle:WaitConditionHandle',
+    'AWS::IAM::AccessKey': _AWS + 'iam.user:AccessKey',
+    'AWS::IAM::User': _AWS + 'iam.user:User',
+    'OS::Cinder::EncryptedVolumeType': _CINDER + 'encrypted_volume_type:CinderEncryptedVolumeType',
+    'OS::Cinder::QoSAssociation': _CINDER + 'qos_specs:QoSAssociation',
+    'OS::Cinder::QoSSpecs': _CINDER + 'qos_specs:QoSSpecs',
+    'OS::Cinder::Quota': _CINDER + 'quota:CinderQuota',
+    'OS::Cinder::Volume': _CINDER + 'volume:CinderVolume',
+    'OS::Cinder::VolumeAttachment': _CINDER + 'volume:CinderVolumeAttachment',
+    'OS::Cinder::VolumeType': _CINDER + 'volume_type:CinderVolumeType',
+    'OS::Heat::AccessPolicy': _HEAT + 'access_policy:AccessPolicy',
+    'OS::Heat::AutoScalingGroup': _HEAT + 'autoscaling_group:AutoScalingResourceGroup',
     'OS::Heat::CloudConfig': _HEAT + 'cloud_config:CloudConfig',
     'OS::Heat::Delay': _HEAT + 'delay:Delay',
     'OS::Heat::DeployedServer': _HEAT + 'deployed_server:DeployedServer',
+    'OS::Heat::HARestarter': _HEAT + 'ha_restarter:Restarter',
+    'OS::Heat::InstanceGroup': _HEAT + 'instance_group:InstanceGroup',
     'OS::Heat::MultipartMime': _HEAT + 'multi_part:MultipartMime',
     'OS::Heat::None': _HEAT + 'none_resource:NoneResource',
     'OS::Heat::RandomString': _HEAT + 'random_string:RandomString',
     'OS::Heat::ResourceChain': _HEAT + 'resource_chain:ResourceChain',
     'OS::Heat::ResourceGroup': _HEAT + 'resource_group:ResourceGroup',
+    'OS::Heat::ScalingPolicy': _HEAT + 'scaling_policy:AutoScalingPolicy',
     'OS::Heat::SoftwareComponent': _HEAT + 'software_component:SoftwareComponent',
     'OS::Heat::SoftwareConfig': _HEAT + 'software_config:SoftwareConfig',
     'OS::Heat::SoftwareDeployment': _HEAT + 'software_deployment:SoftwareDeployment',
