@@ -26,8 +26,8 @@ SPACING = 0.5
 WAITING = 4.0
 #: From so many on that are waited for, a list is better than showing each.
 ENOUGH = 3
-#: Groups and changes that are remembered.
-GROUPS, CHANGES = 256, 10000
+#: Changes that are remembered, and seconds between two looks for groups that are not needed any more.
+CHANGES, TIDY = 10000, 30.0
 
 Object = dict[str, Any]
 
@@ -40,8 +40,9 @@ class Group:
         self._asked: dict[str, float] = {}
         self._seen: dict[str, float] = {}
         self._listed: set[str] = set()
-        #: What the last list had of these objects, and when it was begun.
+        #: What the last list had, for which objects it was meant (None: all there are), and when it was begun.
         self._objects: dict[str, Object] = {}
+        self._meant: set[str] | None = set()
         self._begun = 0.0
         self._next = 0.0
         self._listing = False
@@ -52,17 +53,18 @@ class Group:
         show: Callable[[], Object],
         list_all: Callable[[list[str]], dict[str, Object]],
         gone: Callable[[], Exception] | None = None,
+        everything: bool = False,
     ) -> Object:
         """The object *id_*, asked for alone by *show* or, with others, by *list_all*.
 
-        *gone* makes the error for an object that was in an earlier list and is not in a later one; without it such an
-        object is shown.
+        *everything* says that lists have all that there is, and not only what they were asked for. *gone* makes the
+        error for an object that was in an earlier list and is not in a later one; without it such an object is shown.
         """
         now = time.monotonic()
         with self._lock:
             known, wanted = self._decide(id_, now)
         if wanted is not None:
-            self._list(wanted, now, list_all)
+            self._list(wanted, now, list_all, everything)
             with self._lock:
                 known = self._objects.get(id_)
         if known is None and gone is not None and self._disappeared(id_):
@@ -83,9 +85,10 @@ class Group:
         """What is known already, and the objects to be listed now if they are to be."""
         for other in [other for other, asked in self._asked.items() if asked < now - WAITING]:
             self._drop(other)
-        since = max(self._seen.setdefault(id_, now), changed_at(id_))
+        since = max(self._seen.get(id_, 0.0), changed_at(id_)) or now
+        self._seen.setdefault(id_, since)
         self._asked[id_] = now
-        if self._begun > since:
+        if self._begun > since and (self._meant is None or id_ in self._meant):
             self._seen[id_] = self._begun
             return self._objects.get(id_), None
         if len(self._asked) < ENOUGH:
@@ -97,7 +100,9 @@ class Group:
         self._listing = True
         return None, list(self._asked)
 
-    def _list(self, wanted: list[str], begun: float, list_all: Callable[[list[str]], dict[str, Object]]) -> None:
+    def _list(
+        self, wanted: list[str], begun: float, list_all: Callable[[list[str]], dict[str, Object]], everything: bool
+    ) -> None:
         found: dict[str, Object] | None = None
         try:
             found = list_all(wanted)
@@ -106,8 +111,9 @@ class Group:
                 self._listing = False
                 self._next = time.monotonic() + SPACING
                 if found is not None:
-                    self._objects = {one: found[one] for one in wanted if one in found}
-                    self._listed |= self._objects.keys()
+                    self._objects = found
+                    self._meant = None if everything else set(wanted)
+                    self._listed |= found.keys() & self._asked.keys()
                     self._begun = begun
 
     def _disappeared(self, id_: str) -> bool:
@@ -117,14 +123,19 @@ class Group:
     def _drop(self, id_: str) -> None:
         self._asked.pop(id_, None)
         self._seen.pop(id_, None)
-        self._objects.pop(id_, None)
         self._listed.discard(id_)
+
+    def idle(self, now: float) -> bool:
+        """Nobody waits for anything."""
+        with self._lock:
+            return all(asked < now - WAITING for asked in self._asked.values())
 
 
 class _Process:
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.groups: OrderedDict[Hashable, Group] = OrderedDict()
+        self.groups: dict[Hashable, Group] = {}
+        self.tidied = 0.0
         self.changes: OrderedDict[str, float] = OrderedDict()
 
 
@@ -143,12 +154,12 @@ os.register_at_fork(after_in_child=reset)
 def group(key: Hashable) -> Group:
     """The group that is known by *key* in this process."""
     process = _process
+    now = time.monotonic()
     with process.lock:
-        found = process.groups.setdefault(key, Group())
-        process.groups.move_to_end(key)
-        while len(process.groups) > GROUPS:
-            process.groups.popitem(last=False)
-        return found
+        if now > process.tidied + TIDY:
+            process.tidied = now
+            process.groups = {one: known for one, known in process.groups.items() if not known.idle(now)}
+        return process.groups.setdefault(key, Group())
 
 
 def changed(path: str) -> None:

@@ -38,8 +38,8 @@ def perhaps_carried_out(error: BaseException) -> bool:
 class RestClient:
     """The API of one service.
 
-    *changed* is told the path of each request that changes something; *microversion* gives the one to be used where
-    the caller asks for none.
+    *changed* is told the path of each request that changes something, and the id of each object that was made;
+    *microversion* gives the one to be used where the caller asks for none.
     """
 
     def __init__(
@@ -78,9 +78,14 @@ class RestClient:
         if not response.content:
             return None
         try:
-            return response.json()
+            body = response.json()
         except ValueError:
             return None
+        if method.upper() == "POST" and isinstance(body, Mapping):
+            for made in body.values():
+                if isinstance(made, Mapping) and isinstance(made.get("id"), str):
+                    self._changed(made["id"])
+        return body
 
     def get(self, path: str, **more: Any) -> Any:
         return self.request("GET", path, **more)

@@ -229,6 +229,7 @@ class RestClientPlugin(ClientPlugin):
             lambda: self.api.show(path, key, microversion=microversion),
             lambda ids: self.list_observed(list_path, keys, ids, microversion),
             (lambda: rest_errors.not_found(self.NAME, key, id)) if self.LISTS_ALL else None,
+            everything=self.LISTS_ALL and not self.LISTS_BY_ID,
         )
 
     def list_observed(

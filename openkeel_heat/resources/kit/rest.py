@@ -200,7 +200,7 @@ class RestResource(Resource):
             if found is not None:
                 return {self.api_object.id: found}
             try:
-                return self._call("POST", self.collection_path(), body)
+                return self.send_creation(body)
             except Exception as error:
                 if not perhaps_carried_out(error) or self._looks >= LOOKS:
                     raise
@@ -208,6 +208,10 @@ class RestResource(Resource):
                 self.data_set(UNSURE, "1")
                 self._looks = 1
                 patience.wait(LOOK_PAUSE, error)
+
+    def send_creation(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The request that makes the object; answers it, or its id at least."""
+        return self._call("POST", self.collection_path(), body)
 
     def _look(self) -> str | None:
         """The id of the object made by a request without an answer; it may appear late."""
@@ -271,12 +275,17 @@ class RestResource(Resource):
 
     # --- delete
 
-    def handle_delete(self) -> Any:
+    def has_object(self) -> bool:
+        """Whether there is an object to be deleted, its id known or not."""
         if self.resource_id is None:
             found = self.find_physical() if self.data().get(UNSURE) else None
-            if found is None:
-                return None
-            self.resource_id_set(found)
+            if found is not None:
+                self.resource_id_set(found)
+        return self.resource_id is not None
+
+    def handle_delete(self) -> Any:
+        if not self.has_object():
+            return None
         with self._default_client_plugin().ignore_not_found:
             self._call("DELETE", self.object_path())
             return self.resource_id if self.api_object.deletes_slowly else None
