@@ -88,7 +88,8 @@ forget_recent: Callable[[], None] = _recent.forget
 
 def collection_of(resource: str) -> tuple[str, str]:
     """Path of the list of a kind of object, and its key in the answer."""
-    path, keys = _COLLECTIONS.get(resource) or (f"/{resource.replace('_', '-')}s", f"{resource}s")
+    by_rule = _EXTENSION_PATHS.get(resource) or f"/{resource.replace('_', '-')}s"
+    path, keys = _COLLECTIONS.get(resource) or (by_rule, f"{resource}s")
     return API + path, keys
 
 

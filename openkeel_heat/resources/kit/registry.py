@@ -38,6 +38,10 @@ _CINDER = 'openkeel_heat.resources.cinder.'
 
 _IDENTITY = 'openkeel_heat.resources.keystone.'
 
+_NEUTRON = 'openkeel_heat.resources.neutron.'
+
+_COMPUTE = 'openkeel_heat.resources.nova.'
+
 # In the order in which they are listed.
 BUILT_IN: dict[str, str] = {
     'AWS::AutoScaling::AutoScalingGroup': _AWS + 'autoscaling.autoscaling_group:AutoScalingGroup',
@@ -95,6 +99,34 @@ BUILT_IN: dict[str, str] = {
     'OS::Keystone::Service': _IDENTITY + 'service:KeystoneService',
     'OS::Keystone::User': _IDENTITY + 'user:KeystoneUser',
     'OS::Keystone::UserRoleAssignment': _IDENTITY + 'role_assignments:KeystoneUserRoleAssignment',
+    'OS::Neutron::Firewall': _NEUTRON + 'firewall:Firewall',
+    'OS::Neutron::FirewallPolicy': _NEUTRON + 'firewall:FirewallPolicy',
+    'OS::Neutron::FirewallRule': _NEUTRON + 'firewall:FirewallRule',
+    'OS::Neutron::FlowClassifier': _NEUTRON + 'sfc.flow_classifier:FlowClassifier',
+    'OS::Neutron::HealthMonitor': _NEUTRON + 'loadbalancer:HealthMonitor',
+    'OS::Neutron::IKEPolicy': _NEUTRON + 'vpn_policies:IKEPolicy',
+    'OS::Neutron::IPsecPolicy': _NEUTRON + 'vpn_policies:IPsecPolicy',
+    'OS::Neutron::IPsecSiteConnection': _NEUTRON + 'vpnservice:IPsecSiteConnection',
+    'OS::Neutron::L2Gateway': _NEUTRON + 'l2_gateway:L2Gateway',
+    'OS::Neutron::L2GatewayConnection': _NEUTRON + 'l2_gateway_connection:L2GatewayConnection',
+    'OS::Neutron::LBaaS::HealthMonitor': _NEUTRON + 'lbaas:HealthMonitor',
+    'OS::Neutron::LBaaS::L7Policy': _NEUTRON + 'lbaas:L7Policy',
+    'OS::Neutron::LBaaS::L7Rule': _NEUTRON + 'lbaas:L7Rule',
+    'OS::Neutron::LBaaS::Listener': _NEUTRON + 'lbaas:Listener',
+    'OS::Neutron::LBaaS::LoadBalancer': _NEUTRON + 'lbaas:LoadBalancer',
+    'OS::Neutron::LBaaS::Pool': _NEUTRON + 'lbaas:Pool',
+    'OS::Neutron::LBaaS::PoolMember': _NEUTRON + 'lbaas:PoolMember',
+    'OS::Neutron::LoadBalancer': _NEUTRON + 'loadbalancer:LoadBalancer',
+    'OS::Neutron::MeteringLabel': _NEUTRON + 'metering:MeteringLabel',
+    'OS::Neutron::MeteringRule': _NEUTRON + 'metering:MeteringRule',
+    'OS::Neutron::Pool': _NEUTRON + 'loadbalancer:Pool',
+    'OS::Neutron::PoolMember': _NEUTRON + 'loadbalancer:PoolMember',
+    'OS::Neutron::PortChain': _NEUTRON + 'sfc.port_chain:PortChain',
+    'OS::Neutron::PortPair': _NEUTRON + 'sfc.port_pair:PortPair',
+    'OS::Neutron::PortPairGroup': _NEUTRON + 'sfc.port_pair_group:PortPairGroup',
+    'OS::Neutron::TaaS::TapFlow': _NEUTRON + 'taas.tap_flow:TapFlow',
+    'OS::Neutron::TaaS::TapService': _NEUTRON + 'taas.tap_service:TapService',
+    'OS::Neutron::VPNService': _NEUTRON + 'vpnservice:VPNService',
 }
 
 _PURE = 'openkeel_heat.resources.kit.common_constraints:'
@@ -145,6 +177,10 @@ BUILT_IN_CONSTRAINTS: dict[str, str] = {
     'neutron.subnetpool': _NETWORK + 'SubnetPoolConstraint',
     'neutron.taas.tap_flow': _NETWORK + 'TapFlowConstraint',
     'neutron.taas.tap_service': _NETWORK + 'TapServiceConstraint',
+    'nova.flavor': _COMPUTE + 'custom_constraints:FlavorConstraint',
+    'nova.host': _COMPUTE + 'custom_constraints:HostConstraint',
+    'nova.keypair': _COMPUTE + 'custom_constraints:KeypairConstraint',
+    'nova.server': _COMPUTE + 'custom_constraints:ServerConstraint',
     'rel_dns_name': _PURE + 'RelativeDNSNameConstraint',
     'test_constr': _PURE + 'TestConstraintDelay',
     'timezone': _PURE + 'TimezoneConstraint',

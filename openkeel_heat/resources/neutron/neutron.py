@@ -62,7 +62,7 @@ class NeutronResource(RestResource):
     # What is noted after creation is told by the service at any time.
     deferred_data = True
 
-    not_sent = (TAGS,)
+    not_sent: ClassVar[tuple[str, ...]] = (TAGS,)
 
     _parts_made = False
 
