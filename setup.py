@@ -42,6 +42,7 @@ setup(
     package_dir={"": ".", "heat": COMPAT, "openkeel_heat.migrations": MIGRATIONS},
     package_data={
         "openkeel_heat": ["py.typed"],
+        "openkeel_heat.clients": ["cloudinit/*"],
         "openkeel_heat.lint": ["types.json"],
         "openkeel_heat.migrations": ["*.ini", "*.mako", "*/*.mako"],
     },

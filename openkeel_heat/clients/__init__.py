@@ -29,6 +29,7 @@ PLUGINS = {
     "heat": "heat:HeatClientPlugin",
     "keystone": "keystone:KeystoneClientPlugin",
     "neutron": "neutron:NeutronClientPlugin",
+    "nova": "nova:NovaClientPlugin",
     "openstack": "sdk:OpenStackSDKPlugin",
     "swift": "swift:SwiftClientPlugin",
     "zaqar": "zaqar:ZaqarClientPlugin",

@@ -191,6 +191,13 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.clients.os.neutron.lbaas_constraints": "resources.neutron.custom_constraints",
     "heat.engine.clients.os.neutron.neutron_constraints": "resources.neutron.custom_constraints",
     "heat.engine.clients.os.neutron.taas_constraints": "resources.neutron.custom_constraints",
+    "heat.engine.clients.os.nova": gather(
+        "clients.nova",
+        ServerConstraint="resources.nova.custom_constraints:ServerConstraint",
+        KeypairConstraint="resources.nova.custom_constraints:KeypairConstraint",
+        FlavorConstraint="resources.nova.custom_constraints:FlavorConstraint",
+        HostConstraint="resources.nova.custom_constraints:HostConstraint",
+    ),
     "heat.engine.clients.os.openstacksdk": gather(
         "clients.sdk", SegmentConstraint="resources.neutron.custom_constraints:SegmentConstraint"
     ),
