@@ -137,3 +137,13 @@ def successors(c: Connection, stack_id: str) -> dict[int, list[int]]:
     for row in c.execute(statement):
         found.setdefault(row.replaces, []).append(row.id)
     return found
+
+
+@query
+def uncleaned(c: Connection, since: datetime) -> list[str]:
+    """Root stacks deleted since then that still name credentials: these, and the project of their users, are to go."""
+    statement = sa.select(_stack.c.id).where(
+        _stack.c.deleted_at >= since, _stack.c.user_creds_id.is_not(None), _stack.c.owner_id.is_(None),
+        _stack.c.action == "DELETE", _stack.c.status == "COMPLETE",
+    )  # fmt: skip
+    return [str(one) for one in c.execute(statement).scalars()]

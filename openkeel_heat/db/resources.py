@@ -218,9 +218,17 @@ def update(
 
 
 @operation
-def set_metadata(c: Connection, resource_id: int, metadata: Any, atomic_key: int | None, engine_id: str | None) -> bool:
-    """Write the metadata, fenced."""
-    return update.within(c, resource_id, {"rsrc_metadata": metadata}, atomic_key, engine_id)
+def set_metadata(c: Connection, resource_id: int, metadata: Any, atomic_key: int | None, engine_id: str | None,
+                 data: Mapping[str, str | None] | None = None) -> bool:
+    """Write the metadata, fenced, and with it entries of the resource data (None: remove)."""
+    if not update.within(c, resource_id, {"rsrc_metadata": metadata}, atomic_key, engine_id):
+        return False
+    for key, value in (data or {}).items():
+        if value is None:
+            delete_datum.within(c, resource_id, key)
+        else:
+            set_datum.within(c, resource_id, key, value)
+    return True
 
 
 @operation

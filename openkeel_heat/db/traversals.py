@@ -176,7 +176,9 @@ class Finish:
     """The end of a traversal: state and event, and what is cleared away with it.
 
     ``values``     further columns of the stack
-    ``delete``     the stack goes (softly): its name is free and its credentials are removed in the same moment
+    ``delete``     the stack goes (softly): its name is free
+    ``keep_credentials``  the deleted stack goes on naming its credentials: they, and the project of its users, are
+                   still to be deleted
     ``snapshot``   for SNAPSHOT: columns of the snapshot (its id is the traversal's)
     ``restart``    a ROLLBACK starts in the same transaction
     ``former``     statuses from which this end may be reached
@@ -191,7 +193,7 @@ class Finish:
     event: dict[str, Any] | None
     delete: bool = False
     snapshot: Mapping[str, Any] | None = None
-    user_creds_id: int | None = None
+    keep_credentials: bool = False
     restart: Start | None = None
     former: tuple[str, ...] = ("IN_PROGRESS",)
     templates: Collection[int] = ()
@@ -225,23 +227,15 @@ def finish(c: Connection, spec: Finish) -> tuple[bool, Started | None]:
         sql.update(c, models.snapshot, spec.snapshot, id=spec.traversal_id)
     resources.purge_deleted.within(c, spec.stack_id)
     if spec.delete:
-        values["user_creds_id"] = None
+        if not spec.keep_credentials:
+            values["user_creds_id"] = None
         stacks.delete.within(c, spec.stack_id, values)
-        if spec.user_creds_id is not None:
-            _delete_credentials(c, spec.user_creds_id)
     else:
         sql.update(c, _stack, values, id=spec.stack_id)
         sync_points.delete.within(c, spec.stack_id, spec.traversal_id)
     if old is not None or spec.templates:
         templates.delete_unreferenced.within(c, [old, *spec.templates])
     return True, None
-
-
-def _delete_credentials(c: Connection, user_creds_id: int) -> None:
-    gone = _stack.c.deleted_at.is_not(None)
-    c.execute(sa.update(_stack).where(_stack.c.user_creds_id == user_creds_id, gone).values(user_creds_id=None))
-    if not sql.count(c, _stack, user_creds_id=user_creds_id):
-        sql.delete(c, models.user_creds, id=user_creds_id)
 
 
 @operation

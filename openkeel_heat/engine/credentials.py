@@ -150,25 +150,33 @@ def _delete_trust(context: Any, columns: dict[str, Any], stack: Stack | None) ->
         LOG.warning("The stored context is no longer valid; trust %s is left", trust_id)
 
 
-def cleanup(context: Any, stack: Stack, abandon: bool = False) -> str | None:
-    """After the last resource of a root stack is gone: the project of its users, then the credentials.
+def cleanup(context: Any, stack: Stack, abandon: bool = False) -> bool:
+    """After a root stack is gone: the project of its users, then the credentials. False: Keystone would not, try again.
 
-    Answers why the project could not be deleted, which makes the deletion of the stack FAILED; None when all is well.
-    The credentials go last: where no request is behind the work they are what it is done with, and whoever does it
-    again after an error, or after the death of an engine, needs them.
+    The credentials go last: where no request is behind the work they are what it is done with, and that the row of a
+    deleted stack still names some says that this is to be done yet (:func:`clean_again`).
     """
     if stack.owner_id or stack.id is None:
-        return None
+        return True
     if stack.stack_user_project_id and not abandon:
         try:
             context.clients.client("keystone").delete_stack_domain_project(project_id=stack.stack_user_project_id)
-        except Exception as error:
-            LOG.exception("Error deleting project")
-            return f"Error deleting project: {error}"
-    if stack.user_creds_id:
-        from openkeel_heat.db import stacks as db
+        except Exception:
+            LOG.exception("The project of the users of stack %s was not deleted", stack.name)
+            return False
+    creds_id, stack.user_creds_id = stack.user_creds_id, None
+    discard(context, creds_id, stack)
+    return True
 
-        creds_id, stack.user_creds_id = stack.user_creds_id, None
-        db.update(stack.id, {"user_creds_id": None})
-        discard(context, creds_id, stack)
-    return None
+
+def clean_again(context: Any, stack_id: str) -> None:
+    """What an engine did not come to, or Keystone would not do, after the stack was deleted."""
+    from openkeel_heat.engine.stack import Stack
+
+    stack = Stack.load(context, stack_id, show_deleted=True)
+    LOG.info("Project and credentials of the deleted stack %s are still there", stack.name)
+    try:
+        stack.context = stored_context(stack)
+    except Exception as error:
+        LOG.warning("Stack %s has no usable credentials: %s", stack_id, error)
+    cleanup(stack.context, stack)

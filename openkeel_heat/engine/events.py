@@ -119,6 +119,16 @@ def _notify(context: Any, stack: Any, row: Mapping[str, Any]) -> None:
     notifier.notify_stack(context, action, status, notification_body(stack, action, status, reason))
 
 
+def announce_scaling(stack: Any, suffix: str, what: Mapping[str, Any]) -> None:
+    """Send ``orchestration.autoscaling.<start|end|error>`` for a group of the stack. Never raises."""
+    try:
+        if notifier.enabled():
+            body = notification_body(stack, stack.action, stack.status, stack.status_reason)
+            notifier.notify_autoscaling(stack.context, body, suffix, **what)
+    except Exception:
+        LOG.exception("Telling of the scaling of %s failed", what.get("groupname"))
+
+
 # sinks --------------------------------------------------------------------------------------------------------------
 def sink_message(row: Mapping[str, Any], properties: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What a sink consumes."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from openkeel_heat.common import exceptions
-from openkeel_heat.db import announced, events as event_rows, resources, snapshots
+from openkeel_heat.db import announced, events as event_rows, nodes, resources, snapshots
 from openkeel_heat.engine import events, hidden
 from openkeel_heat.resources.kit.lifecycle import Lock, Transition
 
@@ -23,6 +23,12 @@ class DbResourceStore:
 
     def set_physical_id(self, resource: Resource, physical_id: str | None) -> None:
         resources.update(_key(resource), {"nova_instance": physical_id})
+
+    def engine_id(self) -> str | None:
+        from openkeel_heat.engine.operations import runtime
+
+        running = runtime.current()
+        return None if running is None else running.engine_id
 
     # resource data
     def data(self, resource: Resource) -> dict[str, Any]:
@@ -47,13 +53,14 @@ class DbResourceStore:
         return resources.get_metadata(_key(resource))
 
     def set_metadata(self, resource: Resource, metadata: Any,
-                     merge: Callable[[Metadata, Metadata], Metadata] | None = None) -> Metadata:
+                     merge: Callable[[Metadata, Metadata], Metadata] | None = None,
+                     data: Mapping[str, str | None] | None = None) -> Metadata:
         for _attempt in range(_METADATA_TRIES):
             row = resources.get(_key(resource))
             if row is None or row.action == resource.DELETE:
                 raise exceptions.ResourceNotAvailable(resource_name=resource.name)
             wanted = metadata if merge is None else merge(metadata, dict(row.rsrc_metadata or {}))
-            if resources.set_metadata(row.id, wanted, row.atomic_key, row.engine_id):
+            if resources.set_metadata(row.id, wanted, row.atomic_key, row.engine_id, data):
                 resource.record.atomic_key = resources.next_key(row.atomic_key)
                 return wanted
         raise exceptions.UpdateInProgress(resource.name)
@@ -67,10 +74,12 @@ class DbResourceStore:
             record.atomic_key = resources.next_key(record.atomic_key)
 
     def clear_attributes(self, resource: Resource) -> None:
+        """Whatever is stored by now: a reader may have done it after the resource was loaded."""
         record = resource.record
-        if record.attr_data_id is not None:
-            resources.clear_attributes(_key(resource), record.attr_data_id)
-            record.attr_data_id = record.attributes = None
+        row = nodes.lock_state(_key(resource))
+        if row is not None and row.attr_data_id is not None:
+            resources.clear_attributes(_key(resource), row.attr_data_id)
+        record.attr_data_id = record.attributes = None
 
     # state, events, snapshots
     def apply(self, resource: Resource, step: Transition) -> None:

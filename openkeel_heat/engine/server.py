@@ -14,7 +14,7 @@ from __future__ import annotations
 import collections
 import threading
 import uuid
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Generator, Hashable
 from typing import Any
 
 import oslo_messaging
@@ -177,6 +177,10 @@ class Engine:
                 return
             self._queues[key] = collections.deque([(function, args)])
         self.scheduler.call(self._run_queue, key)
+
+    def run_task(self, generator: Generator[Any, Any, Any]) -> None:
+        """Take the steps of a generator on the engine's threads; errors are logged."""
+        self.scheduler.submit(generator)
 
     def _run_queue(self, key: Hashable) -> None:
         with self._queues_lock:

@@ -19,7 +19,7 @@ Other resources are known in three ways that differ in cost:
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from oslo_config import cfg
@@ -614,3 +614,16 @@ class Stack(Mapping[str, Any]):
         from openkeel_heat.engine.software_store import SOFTWARE
 
         return SOFTWARE
+
+    def notify_scaling(self, suffix: str, **what: Any) -> None:
+        """Send ``orchestration.autoscaling.<suffix>`` for a group of this stack. Never raises."""
+        from openkeel_heat.engine import events
+
+        events.announce_scaling(self, suffix, what)
+
+    def update_resource(self, name: str, change: Callable[[Any], Any]) -> Generator[float | None, None, None]:
+        """Steps that bring another resource, outside of a traversal, to the definition that ``change(resource)`` gives.
+        """
+        from openkeel_heat.engine import side_update
+
+        return side_update.steps(self, name, change)

@@ -2,7 +2,7 @@
 """The end of a traversal: complete, failed, or failed and rolled back.
 
 State, event and everything that goes with the end (rows of deleted resources, sync points, the former template, the
-snapshot, a deleted stack's name and credentials) are one transaction; another engine that comes to the same end finds
+snapshot, a deleted stack's name) are one transaction; another engine that comes to the same end finds
 that the traversal is not the current one any more, or that the stack is not IN_PROGRESS, and does nothing.
 """
 from __future__ import annotations
@@ -36,13 +36,8 @@ def roots_done(hub: Convergence, found: Traversal, failures: Mapping[str, Any] |
 
 def complete(hub: Convergence, found: Traversal) -> bool:
     """The traversal reached its end; False when it is not the current one any more."""
-    stack, action = found.stack, found.action
-    if action == 'DELETE':
-        failure = _cleanup_credentials(found)
-        if failure is not None:
-            return fail(hub, found, failure)
-    reason = _reason(found, f'Stack {action} completed successfully')
-    return _finish(hub, found, 'COMPLETE', reason, delete=action == 'DELETE', user_creds_id=_creds(stack))
+    reason = _reason(found, f'Stack {found.action} completed successfully')
+    return _finish(hub, found, 'COMPLETE', reason, delete=found.action == 'DELETE')
 
 
 def fail(hub: Convergence, found: Traversal, reason: str) -> bool:
@@ -57,12 +52,11 @@ def fail(hub: Convergence, found: Traversal, reason: str) -> bool:
     return _finish(hub, found, 'FAILED', reason)
 
 
-def _finish(hub: Convergence, found: Traversal, status: str, reason: str, delete: bool = False,
-            user_creds_id: int | None = None) -> bool:
+def _finish(hub: Convergence, found: Traversal, status: str, reason: str, delete: bool = False) -> bool:
     stack = found.stack
     event = events.stack_event(stack, found.action, status, reason)
     spec = Finish(found.stack_id, found.id, found.action, status, reason, event, delete=delete,
-                  user_creds_id=user_creds_id if delete else None, snapshot=_snapshot(found, status, reason),
+                  keep_credentials=not stack.owner_id, snapshot=_snapshot(found, status, reason),
                   templates=found.templates)
     done, _started = traversals.finish(spec)
     hub.forget(found.id)
@@ -72,6 +66,8 @@ def _finish(hub: Convergence, found: Traversal, status: str, reason: str, delete
     stack.action, stack.status, stack.status_reason = found.action, status, reason
     events.announce(found.context, stack, [event])
     hub.wake(('stack', found.stack_id))
+    if delete:
+        hub.soon(_cleanup_credentials, found)
     return True
 
 
@@ -86,11 +82,11 @@ def end_again(hub: Convergence, found: Traversal) -> None:
         traversal.roll_back(hub, found)
         return
     delete = found.action == 'DELETE' and stack.status == 'COMPLETE'
-    if delete:
-        _cleanup_credentials(found)
-    traversals.finish(Finish(
+    done, _started = traversals.finish(Finish(
         found.stack_id, found.id, found.action, stack.status, stack.status_reason, None, delete=delete,
-        user_creds_id=_creds(stack) if delete else None, former=former))
+        keep_credentials=not stack.owner_id, former=former))
+    if done and delete:
+        _cleanup_credentials(found)
 
 
 def _snapshot(found: Traversal, status: str, reason: str) -> dict[str, Any] | None:
@@ -120,12 +116,8 @@ def _all_can_be_checked(stack: Any) -> bool:
     return True
 
 
-def _creds(stack: Any) -> int | None:
-    return None if stack.owner_id else stack.user_creds_id
-
-
-def _cleanup_credentials(found: Traversal) -> str | None:
-    """Outside services first: they may fail, and may be asked again. The rows go with the stack."""
+def _cleanup_credentials(found: Traversal) -> None:
+    """Outside services come last, when nobody waits any more; what fails there is tried again by recovery."""
     from openkeel_heat.engine import credentials
 
-    return credentials.cleanup(found.context, found.stack, found.abandon)
+    credentials.cleanup(found.context, found.stack, found.abandon)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finishing what others left: all of it is derived from the database.
 
-A scan looks at five things. It costs five statements when nothing is under way, and a few per stack that is.
+A scan looks at six things. It costs seven statements when nothing is under way, and a few per stack that is.
 
 locked resources     whose engine is dead are taken over (compare-and-swap on engine and atomic key) and gone on with
 stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in nobody's hands are run again, once they
@@ -10,6 +10,7 @@ stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in no
 orphans              locks in this engine's own name that no task of it knows are gone on with
 snapshots            whose deletion nobody is about are deleted; those whose traversal was cut off are failed
 left-overs           of stacks whose last state was written, but not cleared away (Python Heat takes several steps)
+deleted stacks       that still have credentials, and the project of their users, lose them
 
 Running a node twice is harmless, so nothing here needs a lock of its own.
 """
@@ -27,6 +28,7 @@ from oslo_log import log as logging
 from openkeel_heat.common import clock
 from openkeel_heat.db import recovery, sync_points
 from openkeel_heat.db.traversals import fail_snapshot
+from openkeel_heat.engine import credentials
 from openkeel_heat.engine.convergence import completion, plan, traversal
 from openkeel_heat.engine.convergence.plan import Node
 from openkeel_heat.engine.convergence.state import Traversal, Visit
@@ -41,6 +43,7 @@ INTERVAL = 10.0          # seconds between scans
 SOON = 1.5               # the second scan after the start, which acts on what the first one saw
 SELDOM = 6               # every so many scans stacks are looked at that have nodes under way here
 LATE = 40.0              # seconds after its time-out at which a stack is failed whose clock is watched here
+CLEAN_AGAIN = datetime.timedelta(days=1)  # after its deletion a stack's project and credentials are cared for so long
 CUT_SECONDS = 30.0       # a start by another engine may take that long (Python Heat writes it piece by piece)
 
 
@@ -101,6 +104,7 @@ class Recovery:
                     seen[row['id']] = suspects
             self._former, self._suspects = self._suspects, seen
             self._leftovers(context, seen)
+            self._uncleaned(context, seen)
             for snapshot_id in recovery.dying_snapshots():
                 self._snapshot(context, snapshot_id, seen)
             for snapshot_id in recovery.abandoned_snapshots():
@@ -133,6 +137,18 @@ class Recovery:
                 found = self.hub.load(context, row['id'])
                 if found is not None and found.id == row['traversal_id']:
                     completion.end_again(self.hub, _with_owner(self.hub, found))
+
+    def _uncleaned(self, context: Any, seen: dict[str, set[Any]]) -> None:
+        """Another engine may just be about it; and a Keystone that refuses need not be asked all the time."""
+        for stack_id in recovery.uncleaned(clock.utcnow() - CLEAN_AGAIN):
+            key = f'uncleaned {stack_id}'
+            scans = min(self._former.get(key, {0})) + 1
+            seen[key] = {scans}
+            if scans in (2, 3) or scans % SELDOM == 0:
+                try:
+                    credentials.clean_again(context, stack_id)
+                except Exception:
+                    LOG.exception('What is left of the deleted stack %s could not be cleared away', stack_id)
 
     def _snapshot(self, context: Any, snapshot_id: str, seen: dict[str, set[Any]]) -> None:
         from openkeel_heat.engine.convergence import snapshots

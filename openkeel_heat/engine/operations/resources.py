@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 from oslo_config import cfg
@@ -219,7 +219,17 @@ def signal(runtime: Runtime, context: Any, identity: Mapping[str, str], resource
 
 
 def _handle_signal(runtime: Runtime, stack: Stack, resource: Any, details: Any) -> None:
-    needs_metadata_updates = resource.signal(details, False)
+    """Begin to handle a signal; what takes long (the scaling of a group) goes on as a task."""
+    steps = _signal_steps(runtime, stack, resource, details)
+    if next(steps, _HANDLED) is not _HANDLED:
+        runtime.run_task(steps)
+
+
+_HANDLED = object()
+
+
+def _signal_steps(runtime: Runtime, stack: Stack, resource: Any, details: Any) -> Generator[Any, None, None]:
+    needs_metadata_updates = yield from resource.signalling(details, False)
     # after the event of the signal: it shall come before what it leads to
     for key in (("resource", resource.record.id), ("hook", resource.record.id), resource.wake_key()):
         if key is not None:

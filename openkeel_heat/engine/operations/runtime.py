@@ -2,7 +2,7 @@
 """What operations need from the engine that runs them."""
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Generator, Hashable
 from typing import Any, Protocol
 
 from openkeel_heat.engine.convergence.interfaces import ConvergenceApi
@@ -16,6 +16,9 @@ class Runtime(Protocol):
 
     def run_later(self, key: Hashable, function: Callable[..., Any], *args: Any) -> None:
         """Run a function soon, on one of the engine's threads; its errors are logged. Work of one key is in order."""
+
+    def run_task(self, generator: Generator[Any, Any, Any]) -> None:
+        """Go on with a generator whenever a pause that it yields is over; its errors are logged."""
 
 
 _current: list[Runtime] = []

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from openkeel_heat.clients.local import LocalKeystone
 from openkeel_heat.common import clock
 from openkeel_heat.db import nodes, recovery, resources, session, stacks, sync_points
 from openkeel_heat.db.nodes import Write
@@ -390,7 +391,7 @@ def test_scan_is_cheap_when_nothing_is_under_way(life, graveyard):
     counter = session.StatementCounter()
     with session.watching(counter):
         graveyard.scan()
-    assert counter.commits == 0 and counter.statements <= 6
+    assert counter.commits == 0 and counter.statements <= 7
 
 
 # a second engine ----------------------------------------------------------------------------------------------------
@@ -473,6 +474,47 @@ def test_an_end_that_was_not_cleared_away(life, graveyard, state):
     else:
         until(lambda: graveyard.scan() or not sync_points.list_inputs(life.id, traversal), 'cleared')
         assert life.row.status == 'COMPLETE' and set(life.resources()) == {'a'}
+
+
+class Refusal:
+    """The local Keystone, while it is told to refuse to delete projects."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.refuses, self.projects = True, []
+        monkeypatch.setattr(LocalKeystone, 'delete_stack_domain_project', lambda _self, project_id: self(project_id))
+
+    def __call__(self, project_id: str) -> None:
+        self.projects.append(project_id)
+        if self.refuses:
+            raise RuntimeError('not now')
+
+
+def credentials_of(life: Life) -> Any:
+    return life.database.value('SELECT user_creds_id FROM stack WHERE id = :i', i=life.id)
+
+
+def test_credentials_go_after_the_stack(life):
+    life.create(hot({'a': resource('1')}))
+    assert (key := credentials_of(life)) is not None
+    life.delete()
+    until(lambda: credentials_of(life) is None, 'the deleted stack names no credentials')
+    assert life.database.rows('SELECT id FROM user_creds WHERE id = :i', i=key) == []
+
+
+def test_a_refusal_of_keystone_does_not_keep_a_stack(life, graveyard, monkeypatch):
+    """What could not be cleared away is tried again, by whichever engine looks."""
+    life.create(hot({'a': resource('1')}))
+    refusal = Refusal(monkeypatch)
+    life.delete()
+    until(lambda: len(refusal.projects) == 1, 'tried')
+    graveyard.scan()
+    graveyard.scan()
+    assert len(refusal.projects) == 2 and credentials_of(life) is not None
+    refusal.refuses = False
+    graveyard.scan()
+    assert len(set(refusal.projects)) == 1 and credentials_of(life) is None
+    graveyard.scan()
+    assert len(refusal.projects) == 3
 
 
 # templates ----------------------------------------------------------------------------------------------------------
