@@ -7,8 +7,6 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-import sqlalchemy as sa
-
 from openkeel_heat.db import events, models, resources, sql, stacks, sync_points, templates
 from openkeel_heat.db.session import Abandon, Connection, operation, query
 from openkeel_heat.db.sql import Record
