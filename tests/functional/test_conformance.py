@@ -11,13 +11,7 @@ from tests.fixtures import conformance, testbed
 from tests.fixtures.service import AllInOne, Installation
 
 FILES = ("stacks", "validation", "nested", "signals", "software")
-LATER = {
-    "nested--autoscaling-group-scales-by-signal": "autoscaling groups are an issue of their own",
-}
-CASES = [
-    pytest.param(name, scenario, id=name, marks=[pytest.mark.skip(reason=LATER[name])] if name in LATER else [])
-    for name, scenario in conformance.scenarios(*FILES)
-]
+CASES = [pytest.param(name, scenario, id=name) for name, scenario in conformance.scenarios(*FILES)]
 
 
 def check(name: str, scenario: dict[str, Any], url: str, env: dict[str, str], has_keystone: bool = True) -> None:

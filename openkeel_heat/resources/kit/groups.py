@@ -108,7 +108,7 @@ def get_member_definitions(group: Any, include_failed: bool = False) -> list[Mem
     template = inspector.template()
     if template is None:
         return []
-    snippets = template.t.get('resources') or {}
+    snippets = member_snippets(template.t)
     return [(name, snippets[name]) for name in inspector.member_names(include_failed) if name in snippets]
 
 
@@ -141,15 +141,37 @@ def member_definitions(old_resources: Sequence[Member], new_definition: Any, num
         yield name, customise(name, new_definition)
 
 
+_CFN_KEYS = {'type': 'Type', 'properties': 'Properties', 'metadata': 'Metadata', 'depends_on': 'DependsOn',
+             'deletion_policy': 'DeletionPolicy', 'update_policy': 'UpdatePolicy', 'condition': 'Condition'}
+_HOT_KEYS = {cfn: hot for hot, cfn in _CFN_KEYS.items()}
+
+
+def _is_hot(version_key: str) -> bool:
+    return version_key == 'heat_template_version'
+
+
+def _with_keys(snippet: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in snippet.items()}
+
+
+def member_snippets(template: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The members of a group's template (of either format), as HOT."""
+    if 'resources' in template or 'Resources' not in template:
+        return dict(template.get('resources') or {})
+    return {name: _with_keys(snippet, _HOT_KEYS) for name, snippet in (template['Resources'] or {}).items()}
+
+
 def make_template(members: Iterable[Member], outputs: Mapping[str, Any] | None = None,
                   version: tuple[str, str] = ('heat_template_version', '2015-04-30')) -> dict[str, Any]:
-    """The template with these members (and outputs: name -> value)."""
+    """The template with these members (as HOT) and outputs (name -> value, in the format of the template)."""
+    hot = _is_hot(version[0])
     template: dict[str, Any] = dict([version])
-    resources = dict(members)
+    resources = {name: snippet if hot else _with_keys(snippet, _CFN_KEYS) for name, snippet in members}
     if resources:
-        template['resources'] = resources
+        template['resources' if hot else 'Resources'] = resources
     if outputs:
-        template['outputs'] = {name: {'value': value} for name, value in outputs.items()}
+        value_key = 'value' if hot else 'Value'
+        template['outputs' if hot else 'Outputs'] = {name: {value_key: value} for name, value in outputs.items()}
     return template
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from openkeel_heat.common import exceptions as exception
@@ -120,12 +120,20 @@ class RecordAccess(ResourceStatus):
         return self.record.metadata or {}
 
     def metadata_set(self, metadata: dict[str, Any] | None,
-                     merge_metadata: Callable[[Any, Any], Any] | None = None) -> None:
-        """Write metadata. ``merge_metadata(new, current)`` gives what to write, again after a conflict."""
+                     merge_metadata: Callable[[Any, Any], Any] | None = None,
+                     data: Mapping[str, str | None] | None = None) -> None:
+        """Write metadata. ``merge_metadata(new, current)`` gives what to write, again after a conflict.
+
+        ``data``: entries of the resource data to write (None: to remove) in the same transaction.
+        """
         if self.record.id is None or self.action == self.INIT:
             raise exception.ResourceNotAvailable(resource_name=self.name)
         try:
-            self.record.metadata = self.stack.store.set_metadata(self, metadata, merge_metadata)
+            if data is None:
+                self.record.metadata = self.stack.store.set_metadata(self, metadata, merge_metadata)
+            else:
+                self.record.metadata = self.stack.store.set_metadata(self, metadata, merge_metadata, data)
+                self.record.data = None
         except exception.ResourceNotAvailable:
             # The row is being deleted: a failing signal says nothing then.
             self._db_res_is_deleted = True
@@ -163,7 +171,7 @@ class RecordAccess(ResourceStatus):
             self.stack.store.save_attributes(self, self.attributes.cached_attrs)
 
     def clear_stored_attributes(self) -> None:
-        if self.record.attr_data_id is not None:
+        if self.record.id is not None:
             self.stack.store.clear_attributes(self)
         self.attributes.reset_resolved_values()
 

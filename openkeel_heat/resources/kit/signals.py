@@ -2,7 +2,9 @@
 """The part of a resource that receives signals."""
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Generator
+from types import GeneratorType
+from typing import Any, cast
 
 from oslo_log import log as logging
 
@@ -47,7 +49,18 @@ class Signals(Updates):
         raise NotImplementedError
 
     def signal(self, details: Any = None, need_check: bool = True) -> bool:
-        """Take a signal; True when metadata of the whole stack needs updating."""
+        """Take a signal; True when metadata of the whole stack needs updating. Returns when it is handled."""
+        from openkeel_heat.resources.kit import stepwise
+
+        return bool(stepwise.run(cast(Any, self), self._signalling(details, need_check)))
+
+    def signalling(self, details: Any = None, need_check: bool = True) -> Generator[Any, None, bool]:
+        """The same in steps, with the pauses of a ``handle_signal`` that is a generator."""
+        if type(self).signal is not Signals.signal:
+            return self.signal(details, need_check)
+        return (yield from self._signalling(details, need_check))
+
+    def _signalling(self, details: Any, need_check: bool) -> Generator[Any, None, bool]:
         unset = bool(details) and 'unset_hook' in details
         if need_check and unset:
             self._signal_check_hook(details)
@@ -57,7 +70,7 @@ class Signals(Updates):
         if need_check:
             self._signal_check_action()
         with self.frozen_properties():
-            self._handle_signal(details)
+            yield from self._handle_signal(details)
         return self.signal_needs_metadata_updates
 
     def _signal_check_action(self) -> None:
@@ -82,12 +95,14 @@ class Signals(Updates):
         LOG.info('Clearing %(hook)s hook on %(resource)s', {'hook': hook, 'resource': self})
         self.stack.store.clear_hook(self, hook, 'Hook %s is cleared' % hook)
 
-    def _handle_signal(self, details: Any) -> None:
+    def _handle_signal(self, details: Any) -> Generator[Any, None, None]:
         handler = getattr(self, 'handle_signal', None)
         if not callable(handler):
             raise exception.ResourceActionNotSupported(action='signal')
         try:
             result = handler(details)
+            if isinstance(result, GeneratorType):
+                result = yield from result
             self._add_event('SIGNAL', self.status, 'Signal: %s' % result if result else _signal_text(details))
         except NoActionRequired:
             pass

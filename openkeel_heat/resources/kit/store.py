@@ -29,6 +29,9 @@ class ResourceStore(Protocol):
     def set_physical_id(self, resource: Resource, physical_id: str | None) -> None:
         """Write ``nova_instance`` (not fenced: a handler must never lose an id)."""
 
+    def engine_id(self) -> str | None:
+        """Id of the engine that runs this."""
+
     # resource data ----------------------------------------------------
     def data(self, resource: Resource) -> dict[str, str]:
         """All resource data, fresh from the database, redacted values decrypted."""
@@ -47,11 +50,13 @@ class ResourceStore(Protocol):
         """The metadata of the row, fresh from the database."""
 
     def set_metadata(self, resource: Resource, metadata: Metadata,
-                     merge: Callable[[Metadata, Metadata], Metadata] | None = None) -> Metadata:
+                     merge: Callable[[Metadata, Metadata], Metadata] | None = None,
+                     data: Mapping[str, str | None] | None = None) -> Metadata:
         """Write metadata, comparing ``atomic_key`` and retrying on a conflict.
 
         With ``merge`` the value written is ``merge(metadata, current)``,
-        computed again on each try. Returns what was written. A resource whose
+        computed again on each try. ``data`` is resource data to write (None:
+        to remove) in the same transaction. Returns what was written. A resource whose
         row is in action DELETE raises ``ResourceNotAvailable``.
         """
 

@@ -61,11 +61,19 @@ class FakeStore:
     def metadata(self, resource: Any) -> dict[str, Any]:
         return copy.deepcopy(self._metadata.get(resource.id, resource.record.metadata or {}))
 
-    def set_metadata(self, resource: Any, metadata: Any, merge: Any = None) -> Any:
+    def engine_id(self) -> str:
+        return 'engine'
+
+    def set_metadata(self, resource: Any, metadata: Any, merge: Any = None, data: Any = None) -> Any:
         if resource.action == 'DELETE':
             raise exception.ResourceNotAvailable(resource_name=resource.name)
         wanted = metadata if merge is None else merge(metadata, self.metadata(resource))
         self._metadata[resource.id] = wanted
+        for key, value in (data or {}).items():
+            if value is None:
+                self.delete_data(resource, key)
+            else:
+                self._data.setdefault(resource.id, {})[key] = value
         return wanted
 
     def save_attributes(self, resource: Any, attributes: Mapping[str, Any]) -> None:
