@@ -74,3 +74,9 @@ class GlanceClientPlugin(RestClientPlugin):
         if len(found) > 1:
             raise errors.EntityUniqueMatchNotFound(entity="images", args=wanted)
         return Answer(found[0])
+
+    # --- images in progress
+
+    def _list_filters(self, ids: list[str]) -> list[dict[str, Any]]:
+        """Of all images that a project may see only these."""
+        return [{"id": "in:" + ",".join(ids[start : start + 50])} for start in range(0, len(ids), 50)]

@@ -61,6 +61,8 @@ BUILT_IN: dict[str, str] = {
     'OS::Cinder::VolumeType': _CINDER + 'volume_type:CinderVolumeType',
     'OS::Heat::AccessPolicy': _HEAT + 'access_policy:AccessPolicy',
     'OS::Heat::AutoScalingGroup': _HEAT + 'autoscaling_group:AutoScalingResourceGroup',
+    'OS::Glance::Image': 'openkeel_heat.resources.glance.image:GlanceImage',
+    'OS::Glance::WebImage': 'openkeel_heat.resources.glance.image:GlanceWebImage',
     'OS::Heat::CloudConfig': _HEAT + 'cloud_config:CloudConfig',
     'OS::Heat::Delay': _HEAT + 'delay:Delay',
     'OS::Heat::DeployedServer': _HEAT + 'deployed_server:DeployedServer',
