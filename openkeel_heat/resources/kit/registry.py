@@ -52,6 +52,7 @@ BUILT_IN: dict[str, str] = {
     'AWS::CloudFormation::WaitConditionHandle': _AWS + 'cfn.wait_condition_handle:WaitConditionHandle',
     'AWS::IAM::AccessKey': _AWS + 'iam.user:AccessKey',
     'AWS::IAM::User': _AWS + 'iam.user:User',
+    'AWS::S3::Bucket': _AWS + 's3.s3:S3Bucket',
     'OS::Cinder::EncryptedVolumeType': _CINDER + 'encrypted_volume_type:CinderEncryptedVolumeType',
     'OS::Cinder::QoSAssociation': _CINDER + 'qos_specs:QoSAssociation',
     'OS::Cinder::QoSSpecs': _CINDER + 'qos_specs:QoSSpecs',
@@ -59,10 +60,10 @@ BUILT_IN: dict[str, str] = {
     'OS::Cinder::Volume': _CINDER + 'volume:CinderVolume',
     'OS::Cinder::VolumeAttachment': _CINDER + 'volume:CinderVolumeAttachment',
     'OS::Cinder::VolumeType': _CINDER + 'volume_type:CinderVolumeType',
-    'OS::Heat::AccessPolicy': _HEAT + 'access_policy:AccessPolicy',
-    'OS::Heat::AutoScalingGroup': _HEAT + 'autoscaling_group:AutoScalingResourceGroup',
     'OS::Glance::Image': 'openkeel_heat.resources.glance.image:GlanceImage',
     'OS::Glance::WebImage': 'openkeel_heat.resources.glance.image:GlanceWebImage',
+    'OS::Heat::AccessPolicy': _HEAT + 'access_policy:AccessPolicy',
+    'OS::Heat::AutoScalingGroup': _HEAT + 'autoscaling_group:AutoScalingResourceGroup',
     'OS::Heat::CloudConfig': _HEAT + 'cloud_config:CloudConfig',
     'OS::Heat::Delay': _HEAT + 'delay:Delay',
     'OS::Heat::DeployedServer': _HEAT + 'deployed_server:DeployedServer',
@@ -129,6 +130,7 @@ BUILT_IN: dict[str, str] = {
     'OS::Neutron::TaaS::TapFlow': _NEUTRON + 'taas.tap_flow:TapFlow',
     'OS::Neutron::TaaS::TapService': _NEUTRON + 'taas.tap_service:TapService',
     'OS::Neutron::VPNService': _NEUTRON + 'vpnservice:VPNService',
+    'OS::Swift::Container': 'openkeel_heat.resources.swift.container:SwiftContainer',
 }
 
 _PURE = 'openkeel_heat.resources.kit.common_constraints:'

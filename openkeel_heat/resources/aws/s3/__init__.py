@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AWS::S3 types, made of containers of Swift."""
