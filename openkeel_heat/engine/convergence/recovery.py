@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finishing what others left: all of it is derived from the database.
 
-A scan looks at six things. It costs seven statements when nothing is under way, and a few per stack that is.
+A scan looks at seven things. It costs eight statements when nothing is under way, and a few per stack that is.
 
 locked resources     whose engine is dead are taken over (compare-and-swap on engine and atomic key) and gone on with
 stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in nobody's hands are run again, once they
@@ -10,6 +10,7 @@ stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in no
 orphans              locks in this engine's own name that no task of it knows are gone on with
 snapshots            whose deletion nobody is about are deleted; those whose traversal was cut off are failed
 left-overs           of stacks whose last state was written, but not cleared away (Python Heat takes several steps)
+scalings             of groups, by signals that an engine died over, are finished
 deleted stacks       that still have credentials, and the project of their users, lose them
 
 Running a node twice is harmless, so nothing here needs a lock of its own.
@@ -29,7 +30,7 @@ from openkeel_heat.common import clock
 from openkeel_heat.db import recovery, sync_points
 from openkeel_heat.db.traversals import fail_snapshot
 from openkeel_heat.engine import credentials
-from openkeel_heat.engine.convergence import completion, plan, traversal
+from openkeel_heat.engine.convergence import completion, plan, scalings, traversal
 from openkeel_heat.engine.convergence.plan import Node
 from openkeel_heat.engine.convergence.state import Traversal, Visit
 from openkeel_heat.engine.scheduler import Stopped
@@ -105,6 +106,7 @@ class Recovery:
             self._former, self._suspects = self._suspects, seen
             self._leftovers(context, seen)
             self._uncleaned(context, seen)
+            scalings.look(self.hub, context, self._former, seen)
             for snapshot_id in recovery.dying_snapshots():
                 self._snapshot(context, snapshot_id, seen)
             for snapshot_id in recovery.abandoned_snapshots():

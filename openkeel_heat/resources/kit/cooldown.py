@@ -11,9 +11,10 @@ of the resource clears.
 """
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from oslo_log import log as logging
@@ -27,6 +28,9 @@ LOG = logging.getLogger(__name__)
 
 #: Key of the note in the resource data.
 NOTE = "scaling"
+
+#: What is being done in this process: (key of the group, note).
+under_way: set[tuple[int | None, str]] = set()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,6 +103,15 @@ class CooldownMixin(RecordAccess):
             LOG.debug("Group %s is gone", self.name)
         except NoActionRequired as ex:
             LOG.info("%s", ex)
+
+    @contextlib.contextmanager
+    def _under_way(self, plan: Scaling) -> Iterator[None]:
+        mark = (self.id, plan.dumps())
+        under_way.add(mark)
+        try:
+            yield
+        finally:
+            under_way.discard(mark)
 
     def _note(self) -> str | None:
         return self.stack.store.data(self).get(NOTE)

@@ -132,7 +132,9 @@ class AutoScalingGroup(AutoScalingGroupSchema, CooldownMixin, InstanceGroup):  #
                 raise NoActionRequired(res_name=self.name, reason=_("due to no change in capacity"))
             return Scaling(adjustment, adjustment_type, rest, capacity, wanted, self._members_template_id())
 
-        yield from self._scaling(self._begin_scaling(cooldown, plan))
+        begun = self._begin_scaling(cooldown, plan)
+        with self._under_way(begun):
+            yield from self._scaling(begun)
 
     def _members_template_id(self) -> int | None:
         template = self._group_data(refresh=True).template()
@@ -142,8 +144,9 @@ class AutoScalingGroup(AutoScalingGroupSchema, CooldownMixin, InstanceGroup):  #
         """Finish what an engine was doing when it died."""
         LOG.info("Going on with the scaling of %(group)s from %(before)d to %(after)d",
                  {"group": self.name, "before": plan.before, "after": plan.after})
-        yield from self._until_at_rest()
-        yield from self._scaling(plan, begun=self._members_template_id() != plan.template_id)
+        with self._under_way(plan):
+            yield from self._until_at_rest()
+            yield from self._scaling(plan, begun=self._members_template_id() != plan.template_id)
 
     def _scaling(self, plan: Scaling, begun: bool = False) -> Steps:
         try:
