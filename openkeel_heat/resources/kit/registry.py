@@ -130,6 +130,13 @@ BUILT_IN: dict[str, str] = {
     'OS::Neutron::TaaS::TapFlow': _NEUTRON + 'taas.tap_flow:TapFlow',
     'OS::Neutron::TaaS::TapService': _NEUTRON + 'taas.tap_service:TapService',
     'OS::Neutron::VPNService': _NEUTRON + 'vpnservice:VPNService',
+    'OS::Nova::Flavor': _COMPUTE + 'flavor:NovaFlavor',
+    'OS::Nova::FloatingIP': _COMPUTE + 'floatingip:NovaFloatingIp',
+    'OS::Nova::FloatingIPAssociation': _COMPUTE + 'floatingip:NovaFloatingIpAssociation',
+    'OS::Nova::HostAggregate': _COMPUTE + 'host_aggregate:HostAggregate',
+    'OS::Nova::KeyPair': _COMPUTE + 'keypair:KeyPair',
+    'OS::Nova::Quota': _COMPUTE + 'quota:NovaQuota',
+    'OS::Nova::ServerGroup': _COMPUTE + 'server_group:ServerGroup',
     'OS::Swift::Container': 'openkeel_heat.resources.swift.container:SwiftContainer',
 }
 
