@@ -7,90 +7,15 @@ database that the others have written to. The same life of a flat and of a neste
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator
-
 import pytest
 
 from tests.fixtures import stores, templates
 from tests.fixtures.api import Api, Stack
-from tests.fixtures.checks import Database
 from tests.fixtures.polling import until
-from tests.fixtures.processes import Program
 from tests.fixtures.service import OURS, THEIRS, Installation
+from tests.interop.land import Land, at_rest
 
 pytestmark = [pytest.mark.services, pytest.mark.keystone, pytest.mark.reference, pytest.mark.timeout(600)]
-
-MIXES = {"theirs": (THEIRS,), "both": (THEIRS, OURS), "ours": (OURS,)}
-OPTIONS = {
-    "DEFAULT": {"periodic_interval": 2, "engine_life_check_timeout": 2, "num_engine_workers": 1},
-}
-
-
-class Land:
-    """The shared database and vhost, an API of each kind, and the engines that run at the moment."""
-
-    def __init__(self, installation: Installation) -> None:
-        self.installation = installation
-        self.database = Database(installation.connection)
-        self._apis: dict[str, Api] = {}
-        self.running: dict[str, list[Program]] = {OURS: [], THEIRS: []}
-
-    def api(self, kind: str) -> Api:
-        if kind not in self._apis:
-            self._apis[kind] = self.installation.client(self.installation.api(kind))
-        return self._apis[kind]
-
-    @property
-    def apis(self) -> dict[str, Api]:
-        return {kind: self.api(kind) for kind in (OURS, THEIRS)}
-
-    def engines(self, *kinds: str) -> None:
-        """Have one engine of each named kind, and no others."""
-        for kind in (OURS, THEIRS):
-            if kind in kinds and not self.running[kind]:
-                self.add(kind)
-        for kind in (OURS, THEIRS):
-            if kind not in kinds:
-                self.kill(kind)
-
-    def add(self, kind: str) -> Program:
-        program = self.installation.engine(kind, f"{kind}-engine-{secrets.token_hex(2)}")
-        self.running[kind].append(program)
-        return program
-
-    def kill(self, kind: str) -> None:
-        for program in self.running[kind]:
-            program.kill()
-        self.running[kind] = []
-
-
-@pytest.fixture(scope="module")
-def land(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Land]:
-    folder = tmp_path_factory.mktemp("interop")
-    with stores.mariadb_database("interop") as (_, connection), stores.rabbitmq_vhost("interop") as (_, transport):
-        installation = Installation(folder, connection, transport, OPTIONS)
-        try:
-            installation.manage(THEIRS, "db_sync")
-            yield Land(installation)
-        finally:
-            installation.stop()
-
-
-@pytest.fixture(scope="module", params=list(MIXES))
-def mixed(request: pytest.FixtureRequest, land: Land) -> Land:
-    land.engines(*MIXES[request.param])
-    return land
-
-
-def at_rest(land: Land) -> None:
-    """Nothing of a finished operation is left behind (resources are cleared just after the stack is complete)."""
-    until(lambda: not land.database.unrest(), "the database is at rest", 30)
-
-
-@pytest.fixture(params=[OURS, THEIRS])
-def api(request: pytest.FixtureRequest, mixed: Land) -> Api:
-    return mixed.api(request.param)
 
 
 def physical(stack: Stack) -> dict[str, str]:
