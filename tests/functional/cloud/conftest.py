@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks on the real services of the test bed (mark ``cloud``).
+
+``tenant``
+    A project with users: ``tenant.member`` as people are, ``tenant.boss`` with the role admin. One per session.
+``ours``, ``ours_as_admin``
+    The API of our three daemons for those users.
+``deploy``
+    Makes stacks there and deletes them after the test: ``deploy(template, parameters={…})``; ``deploy.as_admin(…)``.
+``both``, ``both_as_admin``
+    The same on ours and on Heat 27.0.1: see :mod:`tests.fixtures.comparison`.
+``service``
+    The services themselves with the credentials of the admin: ``service.get("network", "/v2.0/ports?device_id=…")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+
+from tests.fixtures import identity, testbed
+from tests.fixtures.api import Api, Stack
+from tests.fixtures.comparison import Both
+from tests.fixtures.identity import Realm, Token, login
+from tests.fixtures.service import Installation
+
+ROLES = ("member", "reader", "heat_stack_owner", "creator", "load-balancer_member")
+
+_NETWORK = ("network", "subnet", "port", "router", "floatingip", "security_group", "security_group_rule")
+#: Enough for every test at once.
+QUOTAS = {
+    "compute": ("/os-quota-sets/{project}", {"quota_set": {"cores": 500, "instances": 300, "ram": -1}}),
+    "network": ("/v2.0/quotas/{project}", {"quota": dict.fromkeys(_NETWORK, -1)}),
+    "volumev3": ("/os-quota-sets/{project}", {"quota_set": {"volumes": 300, "gigabytes": 2000, "snapshots": 100}}),
+}
+
+
+class Services:
+    """The APIs of the catalogue with one token."""
+
+    def __init__(self, token: Token) -> None:
+        self.token = token
+        self.urls = {
+            entry["type"]: next(one["url"] for one in entry["endpoints"] if one["interface"] == "public")
+            for entry in token.body["catalog"]
+            if entry["endpoints"]
+        }
+
+    def send(self, method: str, service: str, path: str, body: Any = None, **headers: str) -> requests.Response:
+        return requests.request(
+            method,
+            self.urls[service].rstrip("/") + path,
+            json=body,
+            headers={"X-Auth-Token": self.token.id, **headers},
+            timeout=60,
+        )
+
+    def call(self, method: str, service: str, path: str, body: Any = None, **headers: str) -> Any:
+        reply = self.send(method, service, path, body, **headers)
+        assert reply.status_code < 400, f"{method} {reply.url}: {reply.status_code} {reply.text[:500]}"
+        return reply.json() if reply.content else None
+
+    def get(self, service: str, path: str, **headers: str) -> Any:
+        return self.call("GET", service, path, **headers)
+
+
+class Tenant:
+    """A project of the test bed for this run, its users and its quotas."""
+
+    def __init__(self) -> None:
+        self.realm = Realm()
+        self.project = self.realm.project("cloud")
+        self.member = self.realm.user("member", {self.project: ROLES})
+        self.boss = self.realm.user("boss", {self.project: (*ROLES, "admin")})
+        services = Services(identity.administrator().token)
+        for service, (path, body) in QUOTAS.items():
+            if service in services.urls:
+                services.call("PUT", service, path.format(project=self.project), body)
+
+    def token(self, user: dict[str, Any]) -> Token:
+        return login(user, self.project)
+
+    def api(self, root: str, user: dict[str, Any]) -> Api:
+        return Api(root, self.project, self.token(user).id)
+
+
+@pytest.fixture(scope="session")
+def tenant() -> Iterator[Tenant]:
+    made = Tenant()
+    yield made
+    made.realm.close()
+
+
+@pytest.fixture(scope="session")
+def daemons(three_daemons: tuple[Installation, str]) -> Installation:
+    return three_daemons[0]
+
+
+@pytest.fixture(scope="session")
+def ours(three_daemons: tuple[Installation, str], tenant: Tenant) -> Api:
+    return tenant.api(three_daemons[1], tenant.member)
+
+
+@pytest.fixture(scope="session")
+def ours_as_admin(three_daemons: tuple[Installation, str], tenant: Tenant) -> Api:
+    return tenant.api(three_daemons[1], tenant.boss)
+
+
+@pytest.fixture(scope="session")
+def service(tenant: Tenant) -> Services:
+    return Services(tenant.token(tenant.boss))
+
+
+class Deploy:
+    """Makes stacks and remembers them."""
+
+    def __init__(self, member: Api, admin: Api) -> None:
+        self.member, self.admin = member, admin
+        self.made: list[Stack] = []
+
+    def __call__(
+        self, template: Any, name: str | None = None, wait: str | None = "CREATE_COMPLETE", **body: Any
+    ) -> Stack:
+        return self._make(self.member, template, name, wait, body)
+
+    def as_admin(
+        self, template: Any, name: str | None = None, wait: str | None = "CREATE_COMPLETE", **body: Any
+    ) -> Stack:
+        return self._make(self.admin, template, name, wait, body)
+
+    def _make(self, api: Api, template: Any, name: str | None, wait: str | None, body: dict[str, Any]) -> Stack:
+        stack = api.create(template, name, wait=False, **body)
+        self.made.append(stack)
+        if wait:
+            stack.wait(wait, limit=240)
+        return stack
+
+    def clean(self) -> None:
+        for stack in reversed(self.made):
+            stack.delete(wait=False)
+        for stack in self.made:
+            stack.wait_gone(limit=240)
+
+
+@pytest.fixture
+def deploy(ours: Api, ours_as_admin: Api) -> Iterator[Deploy]:
+    made = Deploy(ours, ours_as_admin)
+    yield made
+    made.clean()
+
+
+def _both(root: str, tenant: Tenant, user: dict[str, Any]) -> Iterator[Both]:
+    made = Both(tenant.api(root, user), tenant.api(testbed.REFERENCE_URL, user))
+    yield made
+    made.clean()
+
+
+@pytest.fixture
+def both(three_daemons: tuple[Installation, str], tenant: Tenant) -> Iterator[Both]:
+    yield from _both(three_daemons[1], tenant, tenant.member)
+
+
+@pytest.fixture
+def both_as_admin(three_daemons: tuple[Installation, str], tenant: Tenant) -> Iterator[Both]:
+    yield from _both(three_daemons[1], tenant, tenant.boss)
