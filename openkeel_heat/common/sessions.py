@@ -3,7 +3,9 @@
 
 Each context has a session of its own, with its credentials, certificates and cookies. Connections are those of the
 process, so that they are made once and not for every request; so is what services told of their versions, for some
-minutes; and the token of an account that belongs to the service itself (:func:`shared`), for as long as it is good.
+minutes; and the tokens of accounts that belong to the service itself, and of the trusts by which it acts for the owners
+of stacks (:func:`shared`), for as long as they are good: a node of a stack is handled with a context of its own, and
+does not need a token of its own.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 HOSTS, CONNECTIONS = 32, 32
 #: Seconds for which a version document is believed.
 DISCOVERY_AGE = 300.0
-#: Accounts whose tokens are kept.
-ACCOUNTS = 16
+#: Accounts and trusts whose tokens are kept.
+ACCOUNTS, TRUSTS = 16, 256
 
 
 class _Process:
@@ -32,6 +34,7 @@ class _Process:
         self.discovery: dict[str, Any] = {}
         self.discovery_until = 0.0
         self.accounts: OrderedDict[str, Any] = OrderedDict()
+        self.trusts: OrderedDict[str, Any] = OrderedDict()
 
 
 _process = _Process()
@@ -78,18 +81,19 @@ def _discovery() -> dict[str, Any]:
         return process.discovery
 
 
-def shared(auth: plugin.BaseAuthPlugin) -> Any:
+def shared(auth: plugin.BaseAuthPlugin, trust: bool = False) -> Any:
     """The plug-in of this process that authenticates as *auth* does: its token is used until it ends or is refused.
 
-    For accounts of the configuration, never for those of users.
+    For accounts of the configuration, alone or with a *trust*, never for those of users.
     """
     key = auth.get_cache_id()
     if not key:
         return auth
     process = _process
     with process.lock:
-        known = process.accounts.setdefault(key, auth)
-        process.accounts.move_to_end(key)
-        while len(process.accounts) > ACCOUNTS:
-            process.accounts.popitem(last=False)
+        kept, limit = (process.trusts, TRUSTS) if trust else (process.accounts, ACCOUNTS)
+        known = kept.setdefault(key, auth)
+        kept.move_to_end(key)
+        while len(kept) > limit:
+            kept.popitem(last=False)
         return known

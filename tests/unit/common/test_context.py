@@ -31,6 +31,9 @@ class Plugin:
         Plugin.calls += 1
         return self.access
 
+    def get_cache_id(self) -> None:
+        return None
+
 
 class Access:
     role_names = ["member"]

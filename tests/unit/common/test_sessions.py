@@ -103,6 +103,20 @@ def test_accounts_are_told_apart() -> None:
     assert sessions.shared(account()) is not first  # bounded
 
 
+def test_a_trust_has_one_token_and_takes_no_room_of_accounts() -> None:
+    def trusted(trust_id: str) -> Any:
+        return generic.Password("http://k", username="heat", password="p", trust_id=trust_id)
+
+    service = sessions.shared(generic.Password("http://k", username="heat", password="p"))
+    first = sessions.shared(trusted("a"), trust=True)
+    assert sessions.shared(trusted("a"), trust=True) is first
+    assert sessions.shared(trusted("b"), trust=True) is not first
+    for number in range(sessions.TRUSTS):
+        sessions.shared(trusted(str(number)), trust=True)
+    assert sessions.shared(trusted("a"), trust=True) is not first  # bounded
+    assert sessions.shared(generic.Password("http://k", username="heat", password="p")) is service
+
+
 def test_a_child_shares_nothing_with_its_parent() -> None:
     adapter = sessions.make().session.get_adapter("http://host/")
     pid = os.fork()
