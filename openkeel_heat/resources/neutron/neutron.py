@@ -54,17 +54,17 @@ class NeutronResource(RestResource):
 
     default_client_name = "neutron"
 
-    api_object: ClassVar[ApiObject | None] = None  # type: ignore[assignment]
+    api_object: ClassVar[ApiObject] = None  # type: ignore[assignment]
 
     #: For plugins: the key of what is shown, if it is not ``entity``.
     res_info_key: str | None = None
 
-    # What is noted after creation is told by the service at any time.
-    deferred_data = True
-
     not_sent: ClassVar[tuple[str, ...]] = (TAGS,)
 
     _parts_made = False
+
+    #: What the service answered when the object was made; empty if that is not known (any more).
+    answer: dict[str, Any] | None = None
 
     # validation -------------------------------------------------------
     def validate(self) -> Any:
@@ -94,6 +94,8 @@ class NeutronResource(RestResource):
         if self.api_object is None:
             return True
         if not self._parts_made:
+            # What the service answered tells nothing any more once a part was tried.
+            self.answer = dict(made) if isinstance(made, Mapping) and self.answer is None else {}
             self.make_parts(self.given_properties())
             self._parts_made = True
         if not super().check_create_complete(made):
@@ -129,7 +131,14 @@ class NeutronResource(RestResource):
     def note(self, key: str, value: Any) -> None:
         """Put a value into the resource's data, in the form that its column has it in Heat."""
         text = str(int(value)) if isinstance(value, bool) else str(value)
-        if self.data().get(key) != text:
+        if self.data().get(key) == text:
+            return
+        if self.status == self.IN_PROGRESS:
+            # The service tells it at any time: it need not be safe before the state is.
+            self.record.pending_data.append((key, text, False))
+            if self.record.data is not None:
+                self.record.data[key] = text
+        else:
             self.data_set(key, text)
 
     # delete -----------------------------------------------------------
@@ -184,12 +193,16 @@ class NeutronResource(RestResource):
         return True
 
     def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
-        found = super().parse_live_resource_data(resource_properties, resource_data)
-        if PORT_SECURITY_ENABLED in found and resource_properties.get(PORT_SECURITY_ENABLED) is None:
-            chosen = self.data().get(PORT_SECURITY_ENABLED)
-            if chosen is not None and _is_true(chosen) == found[PORT_SECURITY_ENABLED]:
-                del found[PORT_SECURITY_ENABLED]
-        return found
+        return self.drift(resource_properties, super().parse_live_resource_data(resource_properties, resource_data))
+
+    @staticmethod
+    def drift(given: Properties, live: dict[str, Any]) -> dict[str, Any]:
+        """Of the live values those that are not what was asked for.
+
+        What nobody asked for is the choice of the service (or of somebody else), and stays.
+        """
+        return {key: value for key, value in live.items()
+                if key == VALUE_SPECS or given.get(key) is not None and not _agrees(given.get(key), value)}
 
     # for plugins ------------------------------------------------------
     def get_resource_plural(self) -> str | None:
@@ -238,5 +251,19 @@ class NeutronResource(RestResource):
         return True
 
 
-def _is_true(text: str) -> bool:
-    return text.lower() in ("1", "true")
+def _agrees(given: Any, live: Any) -> bool:
+    """Whether a live value is what was given; it may tell more. Lists of the service are in no order."""
+    if isinstance(given, Mapping):
+        return isinstance(live, Mapping) and all(
+            _agrees(value, live.get(key)) for key, value in given.items() if value is not None)
+    if isinstance(given, list):
+        if not isinstance(live, list) or len(given) != len(live):
+            return False
+        left = list(live)
+        for entry in given:
+            match = next((other for other in left if _agrees(entry, other)), None)
+            if match is None:
+                return False
+            left.remove(match)
+        return True
+    return bool(given == live) or str(given) == str(live)
