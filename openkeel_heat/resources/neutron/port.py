@@ -69,6 +69,43 @@ class Port(NeutronResource):
         "qos_policy_id", "dns_assignment", "network", "propagate_uplink_status",
     )
 
+    #: What ports that a server makes for itself can be given, too.
+    extra_properties_schema = {
+        VALUE_SPECS: declare.VALUE_SPECS,
+        ADMIN_STATE_UP: declare.ADMIN_STATE_UP,
+        MAC_ADDRESS: properties.Schema(
+            properties.Schema.STRING, _("MAC address."), constraints=[constraints.CustomConstraint("mac_addr")]),
+        ALLOWED_ADDRESS_PAIRS: properties.Schema(
+            properties.Schema.LIST, _("More addresses that traffic of the port may carry."), update_allowed=True,
+            schema=properties.Schema(
+                properties.Schema.MAP,
+                schema={
+                    ALLOWED_ADDRESS_PAIR_IP_ADDRESS: properties.Schema(
+                        properties.Schema.STRING, _("IP address."), required=True,
+                        constraints=[constraints.CustomConstraint("ip_or_cidr")]),
+                    ALLOWED_ADDRESS_PAIR_MAC_ADDRESS: properties.Schema(
+                        properties.Schema.STRING, _("MAC address."),
+                        constraints=[constraints.CustomConstraint("mac_addr")]),
+                })),
+        VNIC_TYPE: properties.Schema(
+            properties.Schema.STRING, _("Kind of the virtual network card."), update_allowed=True, default="normal",
+            constraints=[constraints.AllowedValues(["normal", "direct", "macvtap", "direct-physical",
+                "baremetal", "virtio-forwarder", "smart-nic"])],
+            support_status=declare.since("2015.1")),
+        PORT_SECURITY_ENABLED: properties.Schema(
+            properties.Schema.BOOLEAN, _("Whether ports filter traffic by security groups and address pairs."),
+            update_allowed=True, support_status=declare.since("5.0.0")),
+        QOS_POLICY: properties.Schema(
+            properties.Schema.STRING, _("QoS policy by name or id."), update_allowed=True,
+            constraints=[constraints.CustomConstraint("neutron.qos_policy")], support_status=declare.since("6.0.0")),
+        PROPAGATE_UPLINK_STATUS: properties.Schema(
+            properties.Schema.BOOLEAN, _("Whether the state of the uplink is passed on to the port."),
+            update_allowed=True, support_status=declare.since("15.0.0")),
+        NO_FIXED_IPS: properties.Schema(
+            properties.Schema.BOOLEAN, _("Whether the port is to have no address at all."), update_allowed=True,
+            default=False, support_status=declare.since("16.0.0")),
+    }
+
     properties_schema = {
         NAME: declare.NAME,
         NETWORK_ID: declare.renamed(NETWORK, hidden="5.0.0", deprecated="2014.2", constraint="neutron.network"),
@@ -113,39 +150,7 @@ class Port(NeutronResource):
             properties.Schema.STRING, _("Name in the DNS."), update_allowed=True,
             constraints=[constraints.CustomConstraint("dns_name")], support_status=declare.since("7.0.0")),
         TAGS: declare.tags("9.0.0"),
-        VALUE_SPECS: declare.VALUE_SPECS,
-        ADMIN_STATE_UP: declare.ADMIN_STATE_UP,
-        MAC_ADDRESS: properties.Schema(
-            properties.Schema.STRING, _("MAC address."), constraints=[constraints.CustomConstraint("mac_addr")]),
-        ALLOWED_ADDRESS_PAIRS: properties.Schema(
-            properties.Schema.LIST, _("More addresses that traffic of the port may carry."), update_allowed=True,
-            schema=properties.Schema(
-                properties.Schema.MAP,
-                schema={
-                    FIXED_IP_IP_ADDRESS: properties.Schema(
-                        properties.Schema.STRING, _("IP address."), required=True,
-                        constraints=[constraints.CustomConstraint("ip_or_cidr")]),
-                    MAC_ADDRESS: properties.Schema(
-                        properties.Schema.STRING, _("MAC address."),
-                        constraints=[constraints.CustomConstraint("mac_addr")]),
-                })),
-        VNIC_TYPE: properties.Schema(
-            properties.Schema.STRING, _("Kind of the virtual network card."), update_allowed=True, default="normal",
-            constraints=[constraints.AllowedValues(["normal", "direct", "macvtap", "direct-physical",
-                "baremetal", "virtio-forwarder", "smart-nic"])],
-            support_status=declare.since("2015.1")),
-        PORT_SECURITY_ENABLED: properties.Schema(
-            properties.Schema.BOOLEAN, _("Whether ports filter traffic by security groups and address pairs."),
-            update_allowed=True, support_status=declare.since("5.0.0")),
-        QOS_POLICY: properties.Schema(
-            properties.Schema.STRING, _("QoS policy by name or id."), update_allowed=True,
-            constraints=[constraints.CustomConstraint("neutron.qos_policy")], support_status=declare.since("6.0.0")),
-        PROPAGATE_UPLINK_STATUS: properties.Schema(
-            properties.Schema.BOOLEAN, _("Whether the state of the uplink is passed on to the port."),
-            update_allowed=True, support_status=declare.since("15.0.0")),
-        NO_FIXED_IPS: properties.Schema(
-            properties.Schema.BOOLEAN, _("Whether the port is to have no address at all."), update_allowed=True,
-            default=False, support_status=declare.since("16.0.0")),
+        **extra_properties_schema,
     }
 
     attributes_schema = {
