@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -27,6 +27,7 @@ from oslo_utils import uuidutils
 
 from openkeel_heat.clients import polling, rest_errors
 from openkeel_heat.clients.cache import MEMOIZE_FINDER
+from openkeel_heat.clients.once import once
 from openkeel_heat.clients.plugin import ClientPlugin
 from openkeel_heat.clients.rest import RestClient
 from openkeel_heat.clients.rest_errors import status_of
@@ -165,11 +166,16 @@ class RestClientPlugin(ClientPlugin):
     ) -> str:
         """The id of the one object that has *value* for its id or its name."""
         where = "|".join([*self._scope(), path, name_field, repr(sorted((params or {}).items())), str(value)])
-        found: str = MEMOIZE_FINDER.get_or_create(
-            where,
-            lambda: self._find(path, key, keys or f"{key}s", str(value), name_field, params, entity, microversion),
-        )
+
+        def search() -> str:
+            return self._find(path, key, keys or f"{key}s", str(value), name_field, params, entity, microversion)
+
+        found: str = MEMOIZE_FINDER.get_or_create(where, search)
         return found
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What *make* answers, asked once in an operation of a stack."""
+        return once(self.context, (*self._scope(), key), make)
 
     def _find(
         self,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from openkeel_heat.clients.cache import MEMOIZE_CONSTRAINTS
+from openkeel_heat.clients.once import once
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template.constraints import (
@@ -40,7 +42,9 @@ set_custom_lookup(_lookup)
 class BaseCustomConstraint:
     """A check that asks a service: ``resource_getter_name`` of a client plugin must find the value.
 
-    Instances are shared by threads, so the message of a failure is kept for each of them.
+    A value that was found is not asked for again in the same operation, nor, where ``[constraint_validation_cache]``
+    says so, by others of the project; one that was not found is, since somebody may make it meanwhile. Instances are
+    shared by threads, so the message of a failure is kept for each of them.
     """
 
     expected_exceptions: tuple[type[Exception], ...] = (exception.EntityNotFound,)
@@ -64,8 +68,15 @@ class BaseCustomConstraint:
             'value': value, 'message': self._error_message}
 
     def validate(self, value: Any, context: Any) -> bool:
-        try:
+        def found() -> bool:
             self.validate_with_client(context.clients, value)
+            return True
+
+        kind = '%s.%s' % (type(self).__module__, type(self).__qualname__)
+        whose = (str(getattr(context, name, None)) for name in ('project_id', 'region_name'))
+        key = '|'.join((kind, *whose, repr(value)))
+        try:
+            once(context, key, lambda: MEMOIZE_CONSTRAINTS.get_or_create(key, found))
         except self.expected_exceptions as ex:
             self._error_message = str(ex)
             return False
