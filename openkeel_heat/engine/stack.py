@@ -322,6 +322,10 @@ class Stack(Mapping[str, Any]):
             self._made[name] = self.make_resource(name, row)
         return self._made[name]
 
+    def stored_resource(self, name: str) -> Any:
+        """The Resource of that name with its row, also where a node is processed and others' rows are not loaded."""
+        return self._resource_alone(name)
+
     def resource(self, name: str) -> Any:
         """The Resource of an enabled name; KeyError otherwise."""
         return self.resources[name]
