@@ -39,6 +39,7 @@ from typing import Any
 from oslo_config import cfg
 
 from openkeel_heat.api import bypass
+from openkeel_heat.api.middleware import token_check
 from openkeel_heat.common import config
 
 LOG = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ def pipeline_factory(loader: Any, global_conf: Mapping[str, str], **local_conf: 
     names = local_conf[flavor].split()
     app = loader.get_app(names[-1])
     for name in reversed(names[:-1]):
-        app = bypass.around(loader.get_filter(name)(app), app)
+        app = bypass.around(token_check.ask_once(loader.get_filter(name)(app)), app)
     return app
 
 
