@@ -181,17 +181,18 @@ class NovaClientPlugin(ServerActions, RestClientPlugin):
             return None
 
     def _check_active(self, server: Any, res_name: str = "Server") -> bool:
-        """Whether a server (or that of an id) is ACTIVE; a state that it will not leave for that is an error."""
+        """Whether a server (or that of an id) is ACTIVE; it is looked at again if it was not when it was fetched."""
         if isinstance(server, str):
             server = self.fetch_server(server)
             if server is None:
                 return False
-            status = self.get_status(server)
-        else:
-            status = self.get_status(server)
-            if status != "ACTIVE":
-                self.refresh_server(server)
-                status = self.get_status(server)
+        elif self.get_status(server) != "ACTIVE":
+            self.refresh_server(server)
+        return self.is_active(server, res_name)
+
+    def is_active(self, server: Any, res_name: str = "Server") -> bool:
+        """Whether a server as it was shown is ACTIVE; a state that it will not leave for that is an error."""
+        status = self.get_status(server)
         if status == "ACTIVE" or status in self.deferred_server_statuses:
             return status == "ACTIVE"
         if status == "ERROR":

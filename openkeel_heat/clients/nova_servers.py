@@ -47,6 +47,7 @@ class _Plugin(Protocol):
     def is_client_exception(self, ex: BaseException) -> bool: ...
     def act(self, server_id: str, action: str, arguments: Any = None) -> Any: ...
     def interfaces(self, server_id: str) -> list[dict[str, Any]]: ...
+    def attach_interface(self, server_id: str, *args: Any, **interface: Any) -> str: ...
     def is_attached(self, server_id: str, port_id: str | None) -> bool: ...
     def is_detached(self, server_id: str, port_id: str) -> bool: ...
     def associate_floatingip(self, server_id: str, floatingip_id: str) -> None: ...
@@ -171,7 +172,7 @@ class ServerActions:
     def interfaces(self: _Plugin, server_id: str) -> list[dict[str, Any]]:
         return self.api.list(f"/servers/{server_id}/os-interface", "interfaceAttachments")
 
-    def interface_attach(
+    def attach_interface(
         self: _Plugin,
         server_id: str,
         port_id: str | None = None,
@@ -179,8 +180,8 @@ class ServerActions:
         fip: str | None = None,
         security_groups: Iterable[str] | None = None,
         tag: str | None = None,
-    ) -> bool:
-        """Attach a port; or one that is made on a network, with an address and in security groups (ids)."""
+    ) -> str:
+        """Attach a port; or one that is made on a network, with an address and in security groups (ids). Its id."""
         body: dict[str, Any] = {}
         if port_id:
             body["port_id"] = port_id
@@ -191,10 +192,15 @@ class ServerActions:
         if tag:
             body["tag"] = tag
         made = self.api.post(f"/servers/{server_id}/os-interface", json={"interfaceAttachment": body})
+        attached = str(made["interfaceAttachment"]["port_id"])
         if not port_id and security_groups:
-            port = made["interfaceAttachment"]["port_id"]
             wanted = {"port": {"security_groups": list(security_groups)}}
-            self.clients.client_plugin("neutron").api.put(f"/v2.0/ports/{port}", json=wanted)
+            self.clients.client_plugin("neutron").api.put(f"/v2.0/ports/{attached}", json=wanted)
+        return attached
+
+    def interface_attach(self: _Plugin, server_id: str, *args: Any, **interface: Any) -> bool:
+        """The same for plug-ins of others."""
+        self.attach_interface(server_id, *args, **interface)
         return True
 
     def interface_detach(self: _Plugin, server_id: str, port_id: str) -> bool:

@@ -175,6 +175,7 @@ BUILT_IN: dict[str, str] = {
     'OS::Nova::HostAggregate': _COMPUTE + 'host_aggregate:HostAggregate',
     'OS::Nova::KeyPair': _COMPUTE + 'keypair:KeyPair',
     'OS::Nova::Quota': _COMPUTE + 'quota:NovaQuota',
+    'OS::Nova::Server': _COMPUTE + 'server:Server',
     'OS::Nova::ServerGroup': _COMPUTE + 'server_group:ServerGroup',
     'OS::Swift::Container': 'openkeel_heat.resources.swift.container:SwiftContainer',
 }

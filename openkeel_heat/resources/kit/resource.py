@@ -83,6 +83,9 @@ class Resource(Signals):
     repeatable_create = False
     repeatable_update = False
 
+    # It goes on with the action of an engine that died: a handler may find done what it is to do.
+    resumed = False
+
     # Properties are what was stored when it was made: somebody only looks at it, and what the
     # template refers to is not known.
     reads_stored = False
@@ -402,6 +405,9 @@ class Resource(Signals):
         wrong = [text % check for check in checks if not holds(check)]
         if wrong:
             raise exception.Error('; '.join(wrong))
+
+    def verify_presence(self) -> None:
+        """Raise if the object is known to be gone: all that a check can say of a type without ``handle_check``."""
 
     # defaults of handlers ---------------------------------------------
     def handle_delete(self) -> Any:

@@ -39,8 +39,10 @@ def resume_action(resource: Resource, after: Any = None, *, new_template_id: int
     """Go on with the action that ``resource.record`` shows IN_PROGRESS, or raise CannotResume.
 
     The driver has put its own engine id into the row. ``after`` and what follows are
-    needed for UPDATE only. Raises before the first step, never in between.
+    needed for UPDATE only. Raises before the first step, never in between. Handlers see
+    ``resource.resumed``.
     """
+    resource.resumed = True
     action = resource.action
     if action in ('CREATE', 'ADOPT'):
         return _resume_create(resource, action)

@@ -29,6 +29,10 @@ class Work:
         """Do these right after the step that is being done."""
         self._todo[1:1] = steps
 
+    def last(self, *steps: Step) -> None:
+        """Do these after all that is to be done."""
+        self._todo += steps
+
     def go_on(self) -> bool:
         """Do steps until one has to wait; true when all are done."""
         while self._todo:

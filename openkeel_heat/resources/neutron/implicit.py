@@ -84,6 +84,12 @@ def need(deps: Any, resource: Any, type_name: str, value: Any, *names: str) -> N
         deps += (resource, other)
 
 
+def need_all(deps: Any, resource: Any, type_name: str) -> None:
+    """``resource`` needs all resources of a type."""
+    for other in _around(deps, resource).of_type(type_name):
+        deps += (resource, other)
+
+
 def need_subnets(deps: Any, resource: Any, network: Any) -> None:
     """All subnets of a network, when a port is going to be made on it."""
     need(deps, resource, SUBNET, network, "network")

@@ -131,6 +131,9 @@ class KeyPair(NovaResource):
             return str(found["name"]) if wanted and _same_key(found["public_key"], wanted) else None
         return None
 
+    def handle_check(self) -> Any:
+        self.check_object()
+
     # --- what there is
 
     @property
