@@ -55,6 +55,7 @@ def stop(hub: Convergence, context: Any, stack: Any) -> bool:
     hub.forget(former)
     stack.current_traversal, stack.status, stack.status_reason = new, 'FAILED', reason
     events.announce(context, stack, [event])
+    hub.ended_operation(context, stack, stack.action, failed=True)
     hub.wake(('stack', stack.id))
     return True
 

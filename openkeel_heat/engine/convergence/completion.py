@@ -14,7 +14,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.db import traversals
 from openkeel_heat.db.traversals import Finish
-from openkeel_heat.engine import events, hidden
+from openkeel_heat.engine import events, hidden, lifecycle_plugins
 from openkeel_heat.engine.convergence.state import Traversal
 
 if TYPE_CHECKING:
@@ -48,8 +48,20 @@ def fail(hub: Convergence, found: Traversal, reason: str) -> bool:
     if found.action in ROLLED_BACK and not found.stack.disable_rollback:
         from openkeel_heat.engine.convergence import traversal
 
-        return traversal.fail_and_roll_back(hub, found, reason)
+        try:
+            return traversal.fail_and_roll_back(hub, found, reason)
+        except lifecycle_plugins.Refused as refusal:
+            return _fail_without_rollback(hub, found, reason, str(refusal))
     return _finish(hub, found, 'FAILED', reason)
+
+
+def _fail_without_rollback(hub: Convergence, found: Traversal, reason: str, refusal: str) -> bool:
+    """A lifecycle plugin does not want the rollback: that has failed, too."""
+    if not _finish(hub, found, 'FAILED', reason):
+        return False
+    found.stack.current_traversal = ''  # as the end has left it
+    found.stack.state_set('ROLLBACK', 'FAILED', refusal)
+    return True
 
 
 def _finish(hub: Convergence, found: Traversal, status: str, reason: str, delete: bool = False) -> bool:
@@ -65,6 +77,7 @@ def _finish(hub: Convergence, found: Traversal, status: str, reason: str, delete
         return False
     stack.action, stack.status, stack.status_reason = found.action, status, reason
     events.announce(found.context, stack, [event])
+    hub.ended_operation(found.context, stack, found.action, failed=status == 'FAILED')
     hub.wake(('stack', found.stack_id))
     if delete:
         hub.soon(_cleanup_credentials, found)

@@ -16,6 +16,7 @@ from oslo_log import log as logging
 
 from openkeel_heat.db import nodes, stacks, sync_points, traversals
 from openkeel_heat.db.sync_points import Merge, Merged, Target
+from openkeel_heat.engine import lifecycle_plugins
 from openkeel_heat.engine.convergence import cancel, completion, node, plan, traversal
 from openkeel_heat.engine.convergence.driver import Cancelled, TimedOut
 from openkeel_heat.engine.convergence.interfaces import StartRequest
@@ -249,6 +250,12 @@ class Convergence:
         if lost:
             senders = {plan.node_of(plan._unpack_key(one.key)) for one in merges if one.target in lost}
             self.soon(self.traversal_over, found, sorted(senders, key=str))
+
+    def ended_operation(self, context: Any, stack: Any, action: str, failed: bool) -> None:
+        """Lifecycle plugins hear of the end of an operation, which has been written."""
+        if lifecycle_plugins.plugins():
+            current = stack if action == 'UPDATE' else None
+            self.soon(lifecycle_plugins.after, context, stack, current, action, failed)
 
     def soon(self, function: Any, *args: Any) -> None:
         """Call on the scheduler; here and now when the engine stops."""

@@ -61,7 +61,7 @@ class ConvergenceApi(Protocol):
         """Start a traversal; returns its id, or None when another traversal was started first (nothing written).
 
         Returns after the commit; the nodes run on the scheduler. An error on the way is raised to the caller, and
-        nothing is written then.
+        nothing is written then; ``lifecycle_plugins.Refused`` when a plugin does not want the operation.
         """
 
     def cancel(self, context: Any, stack: Any, rollback: bool) -> None:

@@ -15,7 +15,7 @@ from oslo_log import log as logging
 from openkeel_heat.common import clock
 from openkeel_heat.db import traversals
 from openkeel_heat.db.traversals import STORE_NEVER, Finish, Start, Started
-from openkeel_heat.engine import events, templates
+from openkeel_heat.engine import events, lifecycle_plugins, templates
 from openkeel_heat.engine.convergence import plan
 from openkeel_heat.engine.convergence.interfaces import StartRequest
 from openkeel_heat.engine.convergence.plan import Graph
@@ -134,6 +134,21 @@ def _prepare(request: StartRequest, expected: str | None) -> tuple[Start, _Plann
 def start(hub: Convergence, context: Any, request: StartRequest) -> str | None:
     """See ``interfaces.ConvergenceApi.start``."""
     stack = request.stack
+    running = stack.action if stack.current_traversal and stack.status == 'IN_PROGRESS' else None
+    lifecycle_plugins.before(context, stack, request.new_stack, request.action)
+    started = None
+    try:
+        started = _start(hub, context, request)
+    finally:
+        if started is None:
+            hub.ended_operation(context, stack, request.action, failed=True)
+    if running and started:
+        hub.ended_operation(context, stack, running, failed=True)
+    return started
+
+
+def _start(hub: Convergence, context: Any, request: StartRequest) -> str | None:
+    stack = request.stack
     spec, planner, template = _prepare(request, stack.current_traversal)
     started = traversals.start(spec)
     if started is None:
@@ -185,15 +200,18 @@ def fail_and_roll_back(hub: Convergence, found: Traversal, reason: str) -> bool:
     failed = events.stack_event(stack, found.action, 'FAILED', reason)
     template, template_id = rollback_template(stack)
     request = StartRequest(stack, 'ROLLBACK', template=template, template_id=template_id)
+    lifecycle_plugins.before(found.context, stack, None, 'ROLLBACK')
     spec, planner, template = _prepare(request, found.id)
     done, started = traversals.finish(
         Finish(found.stack_id, found.id, found.action, 'FAILED', reason, failed, restart=spec,
                templates=found.templates))
     hub.forget(found.id)
     if not done or started is None:
+        hub.ended_operation(found.context, stack, 'ROLLBACK', failed=True)
         return False
     stack.status, stack.status_reason = 'FAILED', reason
     events.announce(found.context, stack, [failed])
+    hub.ended_operation(found.context, stack, found.action, failed=True)
     _begin(hub, found.context, stack, spec, planner, started, template)
     return True
 
@@ -201,7 +219,11 @@ def fail_and_roll_back(hub: Convergence, found: Traversal, reason: str) -> bool:
 def roll_back(hub: Convergence, found: Traversal) -> None:
     """The stack is FAILED already, but its rollback was not started."""
     template, template_id = rollback_template(found.stack)
-    start(hub, found.context, StartRequest(found.stack, 'ROLLBACK', template=template, template_id=template_id))
+    request = StartRequest(found.stack, 'ROLLBACK', template=template, template_id=template_id)
+    try:
+        start(hub, found.context, request)
+    except lifecycle_plugins.Refused as refusal:
+        found.stack.state_set('ROLLBACK', 'FAILED', str(refusal))
 
 
 def restart(hub: Convergence, context: Any, found: Traversal) -> str | None:
@@ -209,4 +231,4 @@ def restart(hub: Convergence, context: Any, found: Traversal) -> str | None:
     request = StartRequest(found.stack, found.action, adopt_data=found.adopt_data, converge=found.converge,
                            abandon=found.abandon, keep_prev=True,
                            traversal_id=found.id if found.action == 'SNAPSHOT' else None)
-    return start(hub, context, request)
+    return _start(hub, context, request)

@@ -20,6 +20,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.db import announced, stacks
 from openkeel_heat.engine import credentials, events, hidden, templates
 from openkeel_heat.engine.convergence.interfaces import StartRequest
+from openkeel_heat.engine.lifecycle_plugins import Refused
 from openkeel_heat.engine.operations import lookup, migrate, prepare
 from openkeel_heat.engine.operations.runtime import Runtime
 from openkeel_heat.engine.stack import Stack
@@ -132,7 +133,11 @@ def update_to(runtime: Runtime, context: Any, identity: Mapping[str, str],
             raise exceptions.NotSupported(feature=_("Updating a stack when it is suspended"))
         if current.action == current.DELETE:
             raise exceptions.NotSupported(feature=_("Updating a stack when it is deleting"))
-        if _start_update(runtime, context, current, make):
+        try:
+            started = _start_update(runtime, context, current, make)
+        except Refused as refusal:
+            started = refused(current, current.UPDATE, refusal)
+        if started:
             return dict(current.identifier())
     raise exceptions.ActionInProgress(stack_name=current.name, action=current.action)
 
@@ -156,6 +161,21 @@ def _start_update(runtime: Runtime, context: Any, current: Stack, make: Callable
     return started is not None
 
 
+def begin(runtime: Runtime, context: Any, request: StartRequest) -> bool:
+    """Start a traversal, or let the stack fail that a lifecycle plugin does not want it; False: another was first."""
+    try:
+        return runtime.convergence.start(context, request) is not None
+    except Refused as refusal:
+        return refused(request.stack, request.action, refusal)
+
+
+def refused(stack: Stack, action: str, refusal: Refused) -> bool:
+    """The stack is FAILED for a lifecycle plugin's reason; one that is being worked on is left to that."""
+    if stack.status == stack.IN_PROGRESS:
+        raise exceptions.Invalid(reason=str(refusal)) from refusal
+    return stack.state_set(action, stack.FAILED, str(refusal))
+
+
 # delete -------------------------------------------------------------------------------------------------------------
 def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], abandon: bool = False) -> None:
     """Begin to delete a stack, whatever it is doing. ``abandon``: its resources are let go."""
@@ -170,7 +190,7 @@ def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], abandon:
             stack = lookup.get_stack(context, identity)
         request = StartRequest(stack, stack.DELETE, template=templates.empty(stack.t), abandon=abandon,
                                cancel_running=True)
-        if runtime.convergence.start(context, request) is not None:
+        if begin(runtime, context, request):
             return
     raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
 
@@ -196,7 +216,7 @@ def act(runtime: Runtime, context: Any, identity: Mapping[str, str], action: str
             if stack.state == (action, stack.COMPLETE):
                 LOG.info("%s is %s already", stack, action)
                 return
-        if runtime.convergence.start(context, StartRequest(stack, action)) is not None:
+        if begin(runtime, context, StartRequest(stack, action)):
             return
     raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
 
@@ -208,4 +228,7 @@ def cancel_update(runtime: Runtime, context: Any, identity: Mapping[str, str], r
     if stack.status != stack.IN_PROGRESS or stack.action not in allowed:
         raise exceptions.NotSupported(feature=_("Cancelling update when stack is %s") % "_".join(stack.state))
     LOG.info("Cancelling the update of stack %s", stack.name)
-    runtime.convergence.cancel(context, stack, rollback)
+    try:
+        runtime.convergence.cancel(context, stack, rollback)
+    except Refused as refusal:
+        refused(stack, stack.ROLLBACK, refusal)

@@ -15,7 +15,8 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.db import snapshots
 from openkeel_heat.engine import templates
 from openkeel_heat.engine.convergence.interfaces import StartRequest
-from openkeel_heat.engine.operations import formats, lookup, migrate
+from openkeel_heat.engine.lifecycle_plugins import Refused
+from openkeel_heat.engine.operations import formats, lifecycle, lookup, migrate
 from openkeel_heat.engine.operations.runtime import Runtime
 from openkeel_heat.engine.stack import Stack
 
@@ -35,7 +36,11 @@ def create(runtime: Runtime, context: Any, identity: Mapping[str, str], name: st
     row = {"id": snapshot_id, "tenant": context.project_id, "name": name, "stack_id": stack.id,
            "data": stack.prepare_abandon(no_resources=True), "action": "CREATE", "status": "IN_PROGRESS"}
     request = StartRequest(stack, stack.SNAPSHOT, traversal_id=snapshot_id, snapshot=row)
-    if runtime.convergence.start(context, request) is None:
+    try:
+        started = runtime.convergence.start(context, request)
+    except Refused as refusal:  # there is no snapshot that could fail
+        raise exceptions.Invalid(reason=str(refusal)) from refusal
+    if started is None:
         raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
     return formats.snapshot(snapshots.get(snapshot_id))
 
@@ -85,7 +90,7 @@ def restore(runtime: Runtime, context: Any, identity: Mapping[str, str], snapsho
     if row.status != "COMPLETE":
         raise exceptions.NotSupported(feature=_("Restoring incomplete snapshot"))
     request = StartRequest(stack, stack.RESTORE, new_stack=restored_stack(context, stack, row.data))
-    if runtime.convergence.start(context, request) is None:
+    if not lifecycle.begin(runtime, context, request):
         raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
 
 
