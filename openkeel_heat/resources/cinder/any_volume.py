@@ -142,9 +142,12 @@ class BaseVolume(RestResource):
             return True
         if status == "in-use":
             raise exception.Error(_("Volume in use")) from error
-        if status not in ("deleting", "detaching"):
+        if status == "available":
+            # It was busy a moment ago; if it was not, it is refused for something that will not pass.
+            self.api.delete(self.object_path())
+        elif status not in ("deleting", "detaching"):
             raise error
-        return bool(status == "deleting")
+        return bool(status != "detaching")
 
     def _is_gone(self) -> bool:
         try:
