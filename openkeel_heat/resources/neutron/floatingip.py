@@ -237,6 +237,9 @@ class FloatingIPPortForward(NeutronResource):
     def collection_path(self) -> str:
         return f"/v2.0/floatingips/{self.properties[self.FLOATINGIP]}/port_forwardings"
 
+    def handle_check(self) -> None:
+        self.check_object()
+
     def find_physical(self) -> str | None:
         """There is one at most for a port and a protocol."""
         wanted = self.create_body(self.given_properties())

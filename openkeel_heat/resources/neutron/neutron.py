@@ -80,6 +80,15 @@ class NeutronResource(RestResource):
         return "%s not allowed in value_specs" % ", ".join(wrong) if wrong else None
 
     # create and update ------------------------------------------------
+    def fields(self, props: Mapping[str, Any]) -> dict[str, Any]:
+        """What names another object names none when it is empty."""
+        return super().fields({
+            key: None if value == "" and key in self.renamed else value for key, value in props.items()})
+
+    def create_body(self, props: dict[str, Any]) -> dict[str, Any]:
+        names = {key for key in self.renamed if props.get(key) == ""}
+        return super().create_body({key: value for key, value in props.items() if key not in names})
+
     def make_parts(self, props: dict[str, Any]) -> None:
         """What has requests of its own, once the object is there. ``props``: the properties that have a value."""
         if props.get(TAGS) and TAGS in self.properties_schema:
@@ -168,11 +177,6 @@ class NeutronResource(RestResource):
             LOG.warning("The client of the network service cannot show %s", self.entity)
             return None
         return show(*self._res_get_args())[self.res_info_key or self.entity]
-
-    def handle_check(self) -> Any:
-        if self.api_object is not None:
-            return super().handle_check()
-        return self._show_resource()
 
     def _resolve_attribute(self, name: str) -> Any:
         if self.api_object is not None:
