@@ -11,10 +11,10 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.neutron import implicit
-from openkeel_heat.resources.neutron.neutron import NeutronResource
+from openkeel_heat.resources.neutron.connection import Connection
 
 
-class ExtraRoute(NeutronResource):
+class ExtraRoute(Connection):
     """One static route of a router.
 
     Several that change one router at once can lose routes: OS::Neutron::ExtraRouteSet cannot.
@@ -69,7 +69,7 @@ class ExtraRoute(NeutronResource):
                 routes.remove(route)
                 self._set_routes(router, routes)
 
-    def _show_resource(self) -> Any:
+    def look(self) -> Any:
         route = self._route()
         if route not in self._routes(self.properties[self.ROUTER_ID]):
             raise NotFound(_("The router has no route to %(destination)s by %(nexthop)s") % route, status=404)

@@ -11,10 +11,10 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import constraints, properties
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.neutron import declare, implicit
-from openkeel_heat.resources.neutron.neutron import NeutronResource
+from openkeel_heat.resources.neutron.connection import Connection
 
 
-class ExtraRouteSet(NeutronResource):
+class ExtraRouteSet(Connection):
     """Static routes of a router.
 
     The service itself adds and removes them one by one, so that several stacks may have routes on one router.
@@ -101,7 +101,7 @@ class ExtraRouteSet(NeutronResource):
                 raise exceptions.PhysicalResourceExists(
                     name="{router},{destination}={nexthop}".format(router=router, **route))
 
-    def _show_resource(self) -> Any:
+    def look(self) -> Any:
         router = self.properties[self.ROUTER]
         existing = self._existing(router)
         missing = [route for route in self.properties[self.ROUTES] or () if route not in existing]

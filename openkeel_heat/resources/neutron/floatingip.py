@@ -13,6 +13,7 @@ from openkeel_heat.resources.kit import attributes, constraints, properties
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.translation import TranslationRule
 from openkeel_heat.resources.neutron import declare, implicit, rules
+from openkeel_heat.resources.neutron.connection import Connection
 from openkeel_heat.resources.neutron.neutron import NeutronResource, without_status
 
 #: The extension by which floating IPs have a description.
@@ -122,7 +123,7 @@ class FloatingIP(NeutronResource):
         return {key: prop_diff.get(key, self.properties[key]) for key in (self.PORT_ID, self.FIXED_IP_ADDRESS)}
 
 
-class FloatingIPAssociation(NeutronResource):
+class FloatingIPAssociation(Connection):
     """The connection of a floating IP with a port."""
 
     PROPERTIES = (FLOATINGIP_ID, PORT_ID, FIXED_IP_ADDRESS) = ("floatingip_id", "port_id", "fixed_ip_address")
@@ -174,7 +175,7 @@ class FloatingIPAssociation(NeutronResource):
     def _show_floating_ip(self) -> dict[str, Any]:
         return self.api.show(f"/v2.0/floatingips/{self.properties[self.FLOATINGIP_ID]}", "floatingip")
 
-    def _show_resource(self) -> Any:
+    def look(self) -> Any:
         shown = self._show_floating_ip()
         if shown["port_id"] != self.properties[self.PORT_ID]:
             raise NotFound(_("Floating IP %(ip)s is not associated with port %(port)s") % {

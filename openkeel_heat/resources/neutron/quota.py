@@ -12,10 +12,10 @@ from openkeel_heat.resources.kit import constraints, properties
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.translation import TranslationRule
 from openkeel_heat.resources.neutron import declare
-from openkeel_heat.resources.neutron.neutron import NeutronResource
+from openkeel_heat.resources.neutron.connection import Connection
 
 
-class NeutronQuota(NeutronResource):
+class NeutronQuota(Connection):
     """Limits of a project in the network service.
 
     By default only administrators set them; there should be one such resource for each project.
@@ -98,7 +98,7 @@ class NeutronQuota(NeutronResource):
             with self.client_plugin().ignore_not_found:
                 self.api.delete(self._path())
 
-    def _show_resource(self) -> Any:
+    def look(self) -> Any:
         return self.api.show(self._path(), "quota")
 
 

@@ -13,6 +13,7 @@ from openkeel_heat.resources.kit import attributes, constraints, properties, sup
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.translation import TranslationRule
 from openkeel_heat.resources.neutron import declare, implicit, rules
+from openkeel_heat.resources.neutron.connection import Connection
 from openkeel_heat.resources.neutron.neutron import NeutronResource, with_status
 
 #: Owners of ports by which a router is on a subnet; a gateway is another thing.
@@ -207,7 +208,7 @@ class Router(NeutronResource):
         return self.drift(resource_properties, found)
 
 
-class RouterInterface(NeutronResource):
+class RouterInterface(Connection):
     """A connection of a router with a subnet, or with one port of it."""
 
     required_service_extension = "router"
@@ -294,7 +295,7 @@ class RouterInterface(NeutronResource):
         with self.client_plugin().ignore_not_found:
             self.api.put(f"/v2.0/routers/{router}/remove_router_interface", json={key: value})
 
-    def _show_resource(self) -> Any:
+    def look(self) -> Any:
         router, key, value = self._parts_of_id()
         port = self._port(router, key, value)
         if port is None:
@@ -303,7 +304,7 @@ class RouterInterface(NeutronResource):
         return port
 
 
-class RouterGateway(NeutronResource):
+class RouterGateway(Connection):
     """The gateway of a router. Superseded by external_gateway_info of the router."""
 
     support_status = support.SupportStatus(
@@ -347,7 +348,7 @@ class RouterGateway(NeutronResource):
     def _set_gateway(self, router: str, gateway: dict[str, Any]) -> None:
         self.api.put(f"/v2.0/routers/{router}", json={"router": {"external_gateway_info": gateway}})
 
-    def _show_resource(self) -> Any:
+    def look(self) -> Any:
         router, network = str(self.resource_id).split(":")
         gateway = self.api.show(f"/v2.0/routers/{router}", "router").get("external_gateway_info") or {}
         if gateway.get("network_id") != network:
