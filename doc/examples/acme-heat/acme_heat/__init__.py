@@ -1,0 +1,1 @@
+"""Plugins of Acme for the orchestration service. Everything that they import is ``heat.*``."""
