@@ -78,6 +78,9 @@ def _validate_resource(resource: Any, ignorable_errors: Collection[str] | None, 
             result = resource.validate()
         elif resource.external_id is None:
             result = resource.validate_template()
+    except (exceptions.ResourcePropertyDependency, exceptions.ResourcePropertyValueDependency) as error:
+        # a fault of the template, though their names are not among those that the API knows as such
+        raise exceptions.StackValidationFailed(message=str(error)) from error
     except exceptions.HeatException as error:
         if not (ignorable_errors and error.error_code in ignorable_errors):
             raise

@@ -37,13 +37,12 @@ class AutoScalingResourceGroup(AutoScalingResourceGroupSchema, AutoScalingGroup)
     # the members ------------------------------------------------------
     def _get_resource_definition(self) -> dict[str, Any]:
         given = self.properties[self.RESOURCE]
+        if "type" not in given:
+            raise KeyError(_('Resource %(name)s is missing "%(type_key)s"') % {"name": "member", "type_key": "type"})
         definition = {key: copy.deepcopy(given[key]) for key in _DEFINITION_KEYS if given.get(key) is not None}
         if "depends_on" in definition:
             # The other members have names that nobody knows.
             definition["depends_on"] = []
-        policy = definition.get("deletion_policy")
-        if isinstance(policy, str):
-            definition["deletion_policy"] = policy.capitalize()
         return definition
 
     def _template_version(self) -> tuple[str, str]:

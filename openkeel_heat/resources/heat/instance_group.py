@@ -113,8 +113,9 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
         members = groups.get_member_definitions(self, include_failed=True)
         if rolling:
             healthy = set(self._group_data().member_names(include_failed=False))
-            # Those that are out of date change, or go, before others.
+            # Those that are out of date change, or go, before others; those that failed serve nobody: all at once.
             members.sort(key=lambda member: (member[0] in healthy, member[1] == definition))
+            num_replace = max(num_replace, sum(name not in healthy for name, _definition in members))
         chosen = list(groups.member_definitions(members, definition, num_instances, num_replace, names.new_short_id))
         version = self._template_version()
         outputs = self._nested_outputs([name for name, _definition in chosen], *_references(version))
