@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks and what is on them, as Heat 27.0.1 makes them with the same Neutron."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fixtures.comparison import Both
+
+pytestmark = [pytest.mark.cloud, pytest.mark.keystone, pytest.mark.services]
+
+#: The external network of the test bed.
+PUBLIC = "public"
+
+
+def own(name: str) -> dict[str, str]:
+    return {"get_resource": name}
+
+
+def attr(name: str, *path: Any) -> dict[str, list[Any]]:
+    return {"get_attr": [name, *path]}
+
+
+def neutron(kind: str, /, **properties: Any) -> dict[str, Any]:
+    return {"type": f"OS::Neutron::{kind}", "properties": properties}
+
+
+def hot(resources: dict[str, Any], **outputs: Any) -> dict[str, Any]:
+    """A template that shows all of its resources, and more."""
+    shown = {f"{name} shows": {"value": attr(name, "show")} for name in resources if name not in WITHOUT_SHOW}
+    references = {f"{name} is": {"value": own(name)} for name in resources}
+    more = {name.replace("_", " "): {"value": value} for name, value in outputs.items()}
+    return {"heat_template_version": "2018-08-31", "resources": resources,
+            "outputs": {**shown, **references, **more}}
+
+
+#: Of these Heat 27.0.1 cannot show anything: the output is an error.
+WITHOUT_SHOW = {"interface", "association", "route", "routes", "gateway", "quota", "forwarding", "segment"}
+
+
+def changed(resources: dict[str, Any], **changes: dict[str, Any]) -> dict[str, Any]:
+    """The resources with other properties; None takes one away."""
+    made: dict[str, Any] = json.loads(json.dumps(resources))
+    for name, properties in changes.items():
+        merged = {**made[name]["properties"], **properties}
+        made[name]["properties"] = {key: value for key, value in merged.items() if value is not None}
+    return made
+
+
+PRIVATE = {
+    "net": neutron("Net", tags=["blue"], value_specs={"mtu": 1400}),
+    "subnet": neutron("Subnet", network=own("net"), cidr="10.20.0.0/16", dns_nameservers=["10.20.0.2"],
+                      allocation_pools=[{"start": "10.20.1.0", "end": "10.20.200.200"}], tags=["blue"]),
+    "separate": neutron("Net", port_security_enabled=False),
+    "second": neutron("Subnet", network=own("separate"), cidr="10.21.0.0/16", gateway_ip="", enable_dhcp=False,
+                      allocation_pools=[{"start": "10.21.1.0", "end": "10.21.200.200"}]),
+    "sixth": neutron("Subnet", network=own("net"), ip_version=6, cidr="fd00:20::/64", ipv6_ra_mode="slaac",
+                     ipv6_address_mode="slaac"),
+    "group": neutron("SecurityGroup", description="first", rules=[
+        {"protocol": "tcp", "port_range_min": 22, "port_range_max": 22, "remote_ip_prefix": "10.0.0.0/8"},
+        {"protocol": "icmp", "description": "pings"}, {"remote_mode": "remote_group_id"}]),
+    "rule": neutron("SecurityGroupRule", security_group=own("group"), protocol="udp", port_range_min=53,
+                    port_range_max=53, description="names"),
+    "port": neutron("Port", network=own("net"), security_groups=[own("group")], tags=["blue"],
+                    fixed_ips=[{"subnet": own("subnet"), "ip_address": "10.20.0.50"}],
+                    allowed_address_pairs=[{"ip_address": "10.20.0.60"}]),
+    "moved": neutron("Port", network=own("net"), fixed_ips=[{"subnet": own("subnet"), "ip_address": "10.20.0.70"}]),
+    "any": neutron("Port", network=own("net"), name="any port", admin_state_up=False),
+    "bare": neutron("Port", network=own("net"), no_fixed_ips=True, security_groups=[], port_security_enabled=False),
+    "router": neutron("Router", external_gateway_info={"network": PUBLIC}, tags=["blue"]),
+    "interface": neutron("RouterInterface", router=own("router"), subnet=own("subnet")),
+    "floating": neutron("FloatingIP", floating_network=PUBLIC, port_id=own("port")),
+    "other": neutron("FloatingIP", floating_network=PUBLIC),
+    "association": neutron("FloatingIPAssociation", floatingip_id=own("other"), port_id=own("connected")),
+    "connected": neutron("Port", network=own("net"), fixed_ips=[{"subnet": own("subnet")}]),
+    "parent": neutron("Port", network=own("net")),
+    "child": neutron("Port", network=own("net")),
+    "grandchild": neutron("Port", network=own("net")),
+    "trunk": neutron("Trunk", port=own("parent"), sub_ports=[
+        {"port": own("child"), "segmentation_type": "vlan", "segmentation_id": 5}]),
+}  # fmt: skip
+PRIVATE_OUTPUTS = {
+    "addresses": attr("port", "fixed_ips", 0, "ip_address"), "port_subnets": attr("port", "subnets"),
+    "port_network": attr("port", "network", "mtu"), "net_subnets": attr("net", "subnets"),
+    "net_segments": attr("net", "segments", 0, "network_type"),
+    "floating_address": attr("floating", "fixed_ip_address"), "trunk_port": attr("trunk", "port_id"),
+    "cidr": attr("subnet", "cidr"), "no_gateway": attr("second", "gateway_ip"),
+}  # fmt: skip
+
+#: Names in the DNS are made of addresses; and our floating IPs are described by the name that they would have.
+IGNORED = {"*dns_assignment.*", "outputs.floating shows.description", "outputs.other shows.description",
+           "floating.description", "other.description", "outputs.association is"}
+
+
+def test_a_project_with_networks(both: Both) -> None:
+    pair = both.create(hot(PRIVATE, **PRIVATE_OUTPUTS)).compare(ignore=IGNORED)
+    after = changed(
+        PRIVATE,
+        net={"name": "renamed", "tags": ["red", "green"], "value_specs": {"mtu": 1300}, "admin_state_up": False},
+        subnet={"dns_nameservers": None, "enable_dhcp": False, "tags": None, "gateway_ip": "10.20.0.1",
+                "host_routes": [{"destination": "10.9.0.0/24", "nexthop": "10.20.0.9"}], "name": "renamed"},
+        second={"gateway_ip": "10.21.0.1", "enable_dhcp": True},
+        group={"description": "second", "rules": [
+            {"protocol": "tcp", "port_range_min": 22, "port_range_max": 22, "remote_ip_prefix": "10.0.0.0/8"},
+            {"direction": "egress", "protocol": "tcp", "port_range_min": 80, "port_range_max": 80}]},
+        rule={"port_range_max": 54},
+        port={"security_groups": None, "allowed_address_pairs": None, "name": "renamed",
+              "tags": ["red"]},
+        moved={"fixed_ips": [{"subnet": own("subnet"), "ip_address": "10.20.0.71"}]},
+        any={"admin_state_up": True, "name": None, "device_owner": "test:owner"},
+        bare={"port_security_enabled": True, "security_groups": [own("group")]},
+        router={"name": "renamed", "tags": None, "admin_state_up": False},
+        floating={"port_id": None},
+        association={"port_id": own("moved"), "fixed_ip_address": "10.20.0.71"},
+        trunk={"name": "renamed", "sub_ports": [
+            {"port": own("child"), "segmentation_type": "vlan", "segmentation_id": 6},
+            {"port": own("grandchild"), "segmentation_type": "vlan", "segmentation_id": 7}]},
+    )  # fmt: skip
+    pair.update(hot(after, **PRIVATE_OUTPUTS)).compare(ignore=IGNORED)
+    pair.action("check", "CHECK_COMPLETE").compare(ignore=IGNORED)
+    pair.action("suspend", "SUSPEND_COMPLETE").compare(ignore=IGNORED)
+    pair.action("resume", "RESUME_COMPLETE").compare(ignore=IGNORED)
+    pair.delete()
