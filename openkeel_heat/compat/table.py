@@ -137,6 +137,9 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.properties": "resources.kit.properties",
     "heat.engine.status": gather(ResourceStatus="resources.kit.record:ResourceStatus"),
     "heat.common.grouputils": "resources.kit.groups",
+    "heat.scaling.cooldown": gather(CooldownMixin="resources.kit.cooldown:CooldownMixin"),
+    "heat.scaling.lbutils": gather(reconfigure_loadbalancers="compat.scaling:reconfigure_loadbalancers"),
+    "heat.scaling.scalingutil": "resources.kit.scaling",
     "heat.scaling.rolling_update": gather(
         needs_update="resources.kit.groups:needs_update", next_batch="resources.kit.groups:next_batch"
     ),
@@ -168,6 +171,7 @@ MODULES: dict[str, str | Entry] = {
         get_default_level="rpc.notifier:default_level",
         list_opts="common.config:list_notification_opts",
     ),
+    "heat.engine.notification.autoscaling": gather(send="compat.scaling:send"),
     # --- clients
     "heat.engine.clients": gather("clients", list_opts="common.config:list_clients_opts"),
     "heat.engine.clients.client_exception": "clients.errors",

@@ -293,7 +293,7 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
                       if name not in exclude and name in references]
         used = [references[name] for name in in_service]
         for name in balancers:
-            yield from self.stack.update_resource(name, functools.partial(_reconfigured, used))
+            yield from self.stack.update_resource(name, functools.partial(reconfigured, used))
 
     # attributes -------------------------------------------------------
     def _resolve_attribute(self, name: str) -> Any:
@@ -312,7 +312,7 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
         return ",".join(found) or None
 
 
-def _reconfigured(references: list[Any], balancer: Any) -> Any:
+def reconfigured(references: list[Any], balancer: Any) -> Any:
     """The definition of a load balancer that uses these members."""
     if "Instances" not in balancer.properties_schema:
         raise exception.Error(_("Unsupported resource '%s' in LoadBalancerNames") % balancer.name)

@@ -63,6 +63,7 @@ BUILT_IN: dict[str, str] = {
     'AWS::EC2::VPCGatewayAttachment': _AWS + 'ec2.internet_gateway:VPCGatewayAttachment',
     'AWS::EC2::Volume': _AWS + 'ec2.volume:Volume',
     'AWS::EC2::VolumeAttachment': _AWS + 'ec2.volume:VolumeAttachment',
+    'AWS::ElasticLoadBalancing::LoadBalancer': _AWS + 'lb.loadbalancer:LoadBalancer',
     'AWS::IAM::AccessKey': _AWS + 'iam.user:AccessKey',
     'AWS::IAM::User': _AWS + 'iam.user:User',
     'AWS::S3::Bucket': _AWS + 's3.s3:S3Bucket',
