@@ -206,7 +206,7 @@ class GlanceWebImage(RestResource):
         polling.changed(str(self.resource_id))
 
     # what there is
-    def handle_check(self) -> None:
+    def verify_presence(self) -> None:
         expected = ["active"] if self.properties[self.ACTIVE] else ["deactivated"]
         status = self._show_resource()["status"]
         self._verify_check_conditions([{"attr": "status", "expected": expected, "current": status}])

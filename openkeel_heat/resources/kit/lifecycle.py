@@ -525,7 +525,7 @@ def check(resource: Resource) -> Lifecycle:
     exists = resource.state != ('INIT', 'COMPLETE')
     if not hasattr(resource, 'handle_check'):
         if exists:
-            yield transition(resource, 'CHECK', 'COMPLETE', 'CHECK not supported for %s' % resource.type())
+            yield from _check_presence(resource)
         return
     if not exists:
         yield mark_failed(resource, 'CHECK', _('Can not check %s, resource not created yet.') % resource.name,
@@ -534,6 +534,18 @@ def check(resource: Resource) -> Lifecycle:
                                         resource, 'CHECK')
     with resource.frozen_properties():
         yield from _do_action(resource, 'CHECK')
+
+
+def _check_presence(resource: Resource) -> Lifecycle:
+    """The check of a type that has none: not more than whether the object is there, if the type can tell that."""
+    try:
+        with resource.frozen_properties():
+            resource.verify_presence()
+    except Exception as ex:
+        failure = exception.ResourceFailure(ex, resource, 'CHECK')
+        yield mark_failed(resource, 'CHECK', str(failure))
+        raise failure from ex
+    yield transition(resource, 'CHECK', 'COMPLETE', 'CHECK not supported for %s' % resource.type())
 
 
 def suspend(resource: Resource) -> Lifecycle:

@@ -234,6 +234,10 @@ class Resource(Signals):
         return id(self)
 
     # nested stacks ----------------------------------------------------
+    def acts_for_owner(self) -> bool:
+        """Whether it calls services as the stack's owner when no request is at hand: after a signal, say."""
+        return self.requires_deferred_auth
+
     def has_nested(self) -> bool:
         return False
 

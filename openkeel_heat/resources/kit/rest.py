@@ -302,10 +302,21 @@ class RestResource(Resource):
         """Whether an object that the service still shows is gone all the same."""
         return False
 
-    # --- the other actions
+    # --- check
 
-    def handle_check(self) -> Any:
-        """The object must be there, and in no wrong state."""
+    def verify_presence(self) -> None:
+        """Heat checks few types; the others at least have to be there."""
+        if self.resource_id is None:
+            return
+        try:
+            self._show_resource()
+        except Exception as error:
+            if self._default_client_plugin().is_not_found(error):
+                raise
+            LOG.info("Whether %(name)s is there cannot be told: %(why)s", {"name": self, "why": error})
+
+    def check_object(self) -> None:
+        """For the ``handle_check`` of types that have one: the object must be there, and in no wrong state."""
         shown = self._show_resource()
         field = self.api_object.status
         if field and shown:

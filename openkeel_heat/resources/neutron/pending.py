@@ -41,7 +41,7 @@ class PendingResource(NeutronResource):
     def check_update_complete(self, answer: Any) -> bool:
         return True
 
-    def handle_check(self) -> Any:
+    def verify_presence(self) -> None:
         status = self._show_resource()["status"]
         if status == FAILED:
             self._verify_check_conditions([{"attr": "status", "expected": "ACTIVE", "current": status}])

@@ -140,7 +140,8 @@ def test_types_of_the_global_environment(tmp_path: pathlib.Path) -> None:
         assert type(stack['a']).__name__ == 'TestResource' and stack['a'].type() == 'My::Alias'
         assert stack['a'].has_interface('OS::Heat::TestResource')
         env = registry.global_env()
-        hidden = {'OS::Heat::SoftwareDeployments', 'OS::Heat::StructuredDeployments'}
+        hidden = {name for name in registry.BUILT_IN if registry.types()[name].is_hidden()}
+        assert {'OS::Heat::SoftwareDeployments', 'OS::Heat::StructuredDeployments'} < hidden
         assert set(env.get_types()) == set(registry.BUILT_IN) - hidden | {'My::Template'}
         info = env.get_resource_info('My::Template')
         assert info.get_class_to_instantiate() is TemplateResource
