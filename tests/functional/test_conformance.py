@@ -21,7 +21,11 @@ def check(name: str, scenario: dict[str, Any], url: str, env: dict[str, str], ha
         pytest.fail("\n".join(problems[:100]), pytrace=False)
 
 
+CLOUD = [pytest.param(name, scenario, id=name) for name, scenario in conformance.scenarios("cloud")]
+
+
 def test_all_scenarios_are_here() -> None:
+    assert len(CLOUD) == 2
     assert len(CASES) == 21
 
 
@@ -34,4 +38,13 @@ def test_embedded(cloud: AllInOne, name: str, scenario: dict[str, Any]) -> None:
 @pytest.mark.keystone
 @pytest.mark.parametrize(("name", "scenario"), CASES)
 def test_three_daemons(three_daemons: tuple[Installation, str], name: str, scenario: dict[str, Any]) -> None:
+    check(name, scenario, three_daemons[1], testbed.demo_environment())
+
+
+@pytest.mark.cloud
+@pytest.mark.services
+@pytest.mark.keystone
+@pytest.mark.parametrize(("name", "scenario"), CLOUD)
+def test_cloud(three_daemons: tuple[Installation, str], name: str, scenario: dict[str, Any]) -> None:
+    """Resources of real services; the recording was made on the same test bed."""
     check(name, scenario, three_daemons[1], testbed.demo_environment())

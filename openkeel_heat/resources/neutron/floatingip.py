@@ -106,17 +106,26 @@ class FloatingIP(NeutronResource):
 
     def create_body(self, props: dict[str, Any]) -> dict[str, Any]:
         body = super().create_body(props)
-        if self.client_plugin().has_extension(DESCRIPTIONS):
+        if not body.get(self.PORT_ID) and self.client_plugin().has_extension(DESCRIPTIONS):
             # It has no name; a request without an answer would leave an address that nobody finds.
             body.setdefault("description", self.physical_resource_name())
         return body
 
     def find_physical(self) -> str | None:
-        name = self.physical_resource_name()
-        if name is None or not self.client_plugin().has_extension(DESCRIPTIONS):
+        """By the port that it was made for; without one, by what was written in its description."""
+        port, address = self.properties[self.PORT_ID], self.properties[self.FIXED_IP_ADDRESS]
+        if port:
+            wanted = {self.PORT_ID: port, **({self.FIXED_IP_ADDRESS: address} if address else {})}
+        elif (name := self.physical_resource_name()) and self.client_plugin().has_extension(DESCRIPTIONS):
+            wanted = {"description": name}
+        else:
             return None
-        found = self.api.list("/v2.0/floatingips", "floatingips", params={"description": name})
-        return str(found[0]["id"]) if len(found) == 1 and found[0].get("description") == name else None
+        listed = self.api.list("/v2.0/floatingips", "floatingips", params=wanted)
+        found = [
+            one for one in listed
+            if all(one.get(key) == value for key, value in wanted.items()) and (not port or self._is_younger(one))
+        ]  # fmt: skip
+        return str(found[0]["id"]) if len(found) == 1 else None
 
     def update_body(self, prop_diff: dict[str, Any]) -> dict[str, Any]:
         """The service takes another port and address of it; names in the DNS stay as they were made."""
