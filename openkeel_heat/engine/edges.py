@@ -6,6 +6,7 @@ of Resource objects to what it takes for the graph, and :class:`_PluginView` tur
 """
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,10 @@ def dependencies(stack: Stack, ignore_errors: bool | None = None, explicit_only:
     return view.names
 
 
+#: Who requires whom, by graph: looking at every resource of a stack makes one table.
+_tables: weakref.WeakKeyDictionary[Any, dict[str, list[str]]] = weakref.WeakKeyDictionary()
+
+
 def required_by(stack: Stack, name: str) -> list[str]:
     """Names of the resources that depend on one directly.
 
@@ -94,9 +99,12 @@ def required_by(stack: Stack, name: str) -> list[str]:
     table = shared.required_by
     if table is None:
         graph = stack.dependencies
-        table = {one: list(others) for one in stack.defn if (others := tuple(graph.required_by(one)))}
-        if _said_by_template(stack):
-            shared.required_by = table
+        table = _tables.get(graph)
+        if table is None:
+            table = {one: list(others) for one in stack.defn if (others := tuple(graph.required_by(one)))}
+            _tables[graph] = table
+            if _said_by_template(stack):
+                shared.required_by = table
     return list(table.get(name, ()))
 
 

@@ -27,6 +27,11 @@ LOG = logging.getLogger(__name__)
 TAGS = "tags"
 PORT_SECURITY_ENABLED = "port_security_enabled"
 
+#: Fields that are empty as a text, never null.
+EMPTY_TEXTS = frozenset({"description", "dns_name", "dns_domain"})
+#: Fields that the service chooses at creation; later it has no word for "as you like".
+WITHOUT_DEFAULT = frozenset({PORT_SECURITY_ENABLED, "propagate_uplink_status"})
+
 READY, BUSY, FAILED = ("ACTIVE", "DOWN"), ("BUILD",), ("ERROR", "DEGRADED")
 
 _PROTOCOLS = (
@@ -88,6 +93,12 @@ class NeutronResource(RestResource):
     def create_body(self, props: dict[str, Any]) -> dict[str, Any]:
         names = {key for key in self.renamed if props.get(key) == ""}
         return super().create_body({key: value for key, value in props.items() if key not in names})
+
+    def update_body(self, prop_diff: dict[str, Any]) -> dict[str, Any]:
+        """What is no longer given becomes empty, where null is no value to the service, or stays as it is."""
+        body = super().update_body(prop_diff)
+        return {key: "" if value is None and key in EMPTY_TEXTS else value for key, value in body.items()
+                if value is not None or key not in WITHOUT_DEFAULT}
 
     def make_parts(self, props: dict[str, Any]) -> None:
         """What has requests of its own, once the object is there. ``props``: the properties that have a value."""

@@ -227,12 +227,6 @@ class Port(NeutronResource):
 
     def update_body(self, prop_diff: dict[str, Any]) -> dict[str, Any]:
         body = super().update_body(prop_diff)
-        for key in (self.PORT_SECURITY_ENABLED, self.PROPAGATE_UPLINK_STATUS):
-            # The service has no word for "as you like".
-            if key in body and body[key] is None:
-                del body[key]
-        if self.DNS_NAME in body and body[self.DNS_NAME] is None:
-            body[self.DNS_NAME] = ""
         if PROFILE in body:
             body[PROFILE] = self._merged_profile(body[PROFILE])
         return body

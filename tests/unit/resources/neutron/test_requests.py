@@ -175,7 +175,7 @@ LIVES: dict[str, tuple[dict[str, Any], Sent, dict[str, Any], Sent, Sent]] = {
     "QoSPolicy": (
         {"description": "d"}, made("qos/policies", "policy", name=NAME, description="d", shared=False),
         {"shared": True, "name": "mine"},
-        changed("qos/policies", "policy", description=None, shared=True, name="mine"),
+        changed("qos/policies", "policy", description="", shared=True, name="mine"),
         gone("qos/policies")),
     "QoSBandwidthLimitRule": (
         {"policy": "policy", "max_kbps": 10},
