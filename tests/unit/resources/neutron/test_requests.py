@@ -144,8 +144,7 @@ LIVES: dict[str, tuple[dict[str, Any], Sent, dict[str, Any], Sent, Sent]] = {
         gone("routers")),
     "FloatingIP": (
         {"floating_network": "net", "floating_subnet": "subnet", "port_id": PORT, "dns_name": "host"},
-        made("floatingips", "floatingip", floating_network_id=NET, subnet_id=SUBNET, port_id=PORT, dns_name="host",
-             description=NAME),
+        made("floatingips", "floatingip", floating_network_id=NET, subnet_id=SUBNET, port_id=PORT, dns_name="host"),
         {"floating_network": "net", "floating_subnet": "subnet", "port_id": OTHER, "fixed_ip_address": "10.0.0.9",
          "dns_name": "host"},
         changed("floatingips", "floatingip", port_id=OTHER, fixed_ip_address="10.0.0.9"),
