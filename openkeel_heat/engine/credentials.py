@@ -4,6 +4,10 @@
 A root stack makes them when it is created; its nested stacks point to the same row. Work that no request started runs
 with :func:`stored_context`. When another user updates the stack the trust is made anew for that user; when the stack is
 gone, trust and row go too. A trust that cannot be deleted never keeps a stack from being deleted.
+
+Keystone lets nobody make a trust who logged in with an access key or an application credential. A stack that does
+nothing by itself when no request is at hand does without: its row names the user and has no secret. The next update by
+somebody who can make a trust gives it one.
 """
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from openkeel_heat.common import exceptions
+from openkeel_heat.common import config, exceptions
 from openkeel_heat.common.i18n import _
 
 if TYPE_CHECKING:
@@ -25,13 +29,40 @@ def uses_trusts() -> bool:
     return cfg.CONF.deferred_auth_method == "trusts"
 
 
-def create(context: Any) -> int:
+def create(context: Any, stack: Stack) -> int:
     """Store credentials for the user of this context (a new trust where trusts are used); the id of the row."""
     from openkeel_heat.db import user_creds as db
 
+    columns = context.to_dict()
     if uses_trusts():
-        context = context.clients.client("keystone").create_trust_context()
-    return db.insert(context.to_dict())
+        try:
+            columns = context.clients.client("keystone").create_trust_context().to_dict()
+        except exceptions.Forbidden as refusal:
+            _do_without_trust(stack, refusal)
+            columns["password"] = None  # no way of this configuration
+    return db.insert(columns)
+
+
+def _do_without_trust(stack: Stack, refusal: exceptions.Forbidden) -> None:
+    """Raise unless the stack needs no trust."""
+    if cfg.CONF.reauthentication_auth_method == "trusts":
+        raise refusal
+    names = stack.acts_for_owner()
+    if names:
+        action = _("these credentials to make a trust, which is needed by %s") % ", ".join(names)
+        raise exceptions.Forbidden(action=action) from refusal
+    LOG.info("Stack %s has no trust; it does nothing by itself", stack.name)
+
+
+def _is_empty(row: Any) -> bool:
+    """Whether nobody can log in with these credentials (where there is something to log in to)."""
+    return row is not None and not row["trust_id"] and not row["password"] and config.has_keystone()
+
+
+def suffice(stack: Stack, new: Stack) -> None:
+    """After :func:`refresh`: an update must not bring what acts by itself into a stack that goes on without a trust."""
+    if stack.lacks_trust:
+        _do_without_trust(new, exceptions.Forbidden(action=_("these credentials to make a trust")))
 
 
 def _stored_row(stack: Stack) -> Any:
@@ -95,7 +126,7 @@ def refresh(context: Any, stack: Stack) -> int | None:
         row = db.get(stack.user_creds_id)
     except exceptions.HeatException:  # encrypted with a key that is not ours any more
         row = None
-    if row is not None:
+    if row is not None and not _is_empty(row):
         owner = (row["trustor_user_id"], row["tenant_id"])
         if not row["trust_id"] or owner == (context.user_id, context.project_id) and _is_usable(context, row):
             return None
@@ -103,7 +134,10 @@ def refresh(context: Any, stack: Stack) -> int | None:
     try:
         made = context.clients.client("keystone").regenerate_trust_context()
     except Exception as error:
-        if row is None or not _is_usable(context, row):
+        if _is_empty(row) and isinstance(error, exceptions.Forbidden):
+            stack.lacks_trust = True
+            return None
+        if row is None or _is_empty(row) or not _is_usable(context, row):
             raise
         LOG.warning("User %s cannot make a trust for stack %s (%s); it keeps that of user %s", context.user_id,
                     stack.name, type(error).__name__, row["trustor_user_id"])

@@ -91,6 +91,7 @@ class Stack(Mapping[str, Any]):
         self.prev_raw_template_id = prev_raw_template_id
         self.current_deps = current_deps
         self.converge = converge
+        self.lacks_trust = False  # and cannot be given one by this request (engine.credentials)
         #: Only what arrived as node data is known of resources: their rows are not to be loaded.
         self.in_convergence_check = cache_data is not None
         self._tags = tags
@@ -400,6 +401,10 @@ class Stack(Mapping[str, Any]):
 
     def requires_deferred_auth(self) -> bool:
         return any(resource.requires_deferred_auth for resource in self.values())
+
+    def acts_for_owner(self) -> list[str]:
+        """Names of the resources that call services as the owner when no request is at hand."""
+        return sorted(name for name, resource in self.items() if resource.acts_for_owner())
 
     def validate(self, ignorable_errors: Any = None, validate_res_tmpl_only: bool = False) -> None:
         from openkeel_heat.engine import validation

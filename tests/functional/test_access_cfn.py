@@ -11,7 +11,6 @@ from tests.fixtures import access_cfn
 from tests.fixtures.access import Row, Site, Table
 
 TABLE = Table("cfn")
-WITH_KEYSTONE = Table("cfn", "with_keystone")
 #: What those are told who have no signature, or one that is not good any more.
 CODES = {"nobody": "IncompleteSignature", "expired": "InvalidClientTokenId"}
 
@@ -34,7 +33,7 @@ def test_faked(faked_site: Site, row: Row) -> None:
 
 @pytest.mark.keystone
 @pytest.mark.services
-@pytest.mark.parametrize("row", WITH_KEYSTONE.rows, ids=lambda row: row.title.replace(" ", "_"))
+@pytest.mark.parametrize("row", TABLE.rows, ids=lambda row: row.title.replace(" ", "_"))
 def test_keystone(keystone_site: Site, row: Row) -> None:
     check(keystone_site, row, TABLE.personas)
 

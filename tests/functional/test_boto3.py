@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 
 from tests.fixtures import client_venv, identity, stores, templates
+from tests.fixtures.api import Api
+from tests.fixtures.checks import Database
 from tests.fixtures.polling import until
 from tests.fixtures.processes import run
 from tests.fixtures.service import OURS, Installation
@@ -97,10 +100,8 @@ def user(realm: identity.Realm) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """Without trusts: Keystone lets nobody make one who logged in with an access key."""
-    sections = {"DEFAULT": {"deferred_auth_method": "password"}}
     with stores.mariadb_database("boto") as (_, connection), stores.rabbitmq_vhost("boto") as (_, transport):
-        installation = Installation(tmp_path_factory.mktemp("boto"), connection, transport, sections)
+        installation = Installation(tmp_path_factory.mktemp("boto"), connection, transport)
         try:
             installation.manage(OURS, "db_sync")
             installation.engine(OURS)
@@ -252,11 +253,80 @@ def test_signatures(endpoint: str, user: tuple[str, str], version: str) -> None:
     assert "StackSummaries" in client(endpoint, user, **config).list_stacks()
 
 
-def test_trusts_are_refused(three_daemons: tuple[Installation, str], user: tuple[str, str], name: str) -> None:
-    """By Keystone; the client is told, with the status of a refusal."""
-    cfn = client(three_daemons[0].cfn() + "/v1/", user)
-    assert refused(cfn.create_stack, StackName=name, TemplateBody=TEMPLATE) == (403, "AccessDenied")
+WAITING = json.dumps({
+    "AWSTemplateFormatVersion": "2010-09-09",
+    "Resources": {
+        "handle": {"Type": "AWS::CloudFormation::WaitConditionHandle"},
+        "wait": {
+            "Type": "AWS::CloudFormation::WaitCondition",
+            "Properties": {"Handle": {"Ref": "handle"}, "Timeout": "300"},
+        },
+        "group": {
+            "Type": "OS::Heat::ResourceGroup",
+            "Properties": {"count": 1, "resource_def": {"type": "OS::Heat::TestResource"}},
+        },
+    },
+    "Outputs": {"Url": {"Value": {"Ref": "handle"}}, "Data": {"Value": {"Fn::GetAtt": ["wait", "Data"]}}},
+})  # fmt: skip
+SCALING = json.dumps(
+    templates.hot({
+        "group": {
+            "type": "OS::Heat::AutoScalingGroup",
+            "properties": {"min_size": 0, "max_size": 1, "resource": {"type": "OS::Heat::TestResource"}},
+        },
+    })
+)  # fmt: skip
+
+
+def credentials(installation: Installation, stack: str) -> dict[str, Any]:
+    rows = Database(installation.connection).rows(
+        "SELECT c.* FROM user_creds c JOIN stack s ON s.user_creds_id = c.id WHERE s.name = :name", name=stack
+    )
+    return rows[0]
+
+
+def test_a_stack_without_a_trust(installation: Installation, endpoint: str, user: tuple[str, str], name: str) -> None:
+    """Keystone lets nobody make one who signed the request: what needs none is made, and outlives the engine."""
+    cfn = client(endpoint, user)
+    cfn.create_stack(StackName=name, TemplateBody=WAITING)
+
+    def url() -> Any:
+        outputs = cfn.describe_stacks(StackName=name)["Stacks"][0]["Outputs"]
+        return next((one["OutputValue"] for one in outputs if one["OutputKey"] == "Url" and "://" in str(one)), None)
+
+    signal = until(url, "the handle is made")
+    row = credentials(installation, name)
+    assert (row["trust_id"], row["password"]) == (None, None) and row["tenant_id"]
+    engine = next(program for program in installation.programs if "engine" in program.name)
+    engine.kill()
+    engine.start()
+    reply = requests.put(signal, json={"Status": "SUCCESS", "UniqueId": "1", "Data": "d", "Reason": ""}, timeout=60)
+    assert reply.status_code == 200, reply.text
+    cfn.get_waiter("stack_create_complete").wait(StackName=name, WaiterConfig=QUICK)
+    cfn.update_stack(StackName=name, TemplateBody=WAITING.replace('"count": 1', '"count": 2'))
+    cfn.get_waiter("stack_update_complete").wait(StackName=name, WaiterConfig=QUICK)
+    cfn.delete_stack(StackName=name)
+    cfn.get_waiter("stack_delete_complete").wait(StackName=name, WaiterConfig=QUICK)
+
+
+def test_what_acts_by_itself_needs_a_trust(
+    installation: Installation, endpoint: str, realm: identity.Realm, user: tuple[str, str], name: str
+) -> None:
+    """Said at once, by a refusal. A later update by somebody who can make a trust gives the stack one."""
+    cfn = client(endpoint, user)
+    assert refused(cfn.create_stack, StackName=name, TemplateBody=SCALING) == (403, "AccessDenied")
     assert name not in {stack["StackName"] for stack in cfn.list_stacks()["StackSummaries"]}
+    plain = json.dumps(templates.hot({"a": templates.resource()}))
+    cfn.create_stack(StackName=name, TemplateBody=plain)
+    cfn.get_waiter("stack_create_complete").wait(StackName=name, WaiterConfig=QUICK)
+    assert refused(cfn.update_stack, StackName=name, TemplateBody=SCALING) == (403, "AccessDenied")
+    project = credentials(installation, name)["tenant_id"]
+    token = identity.login(realm.user("trusting", {project: ["member"]}), project)
+    api = Api(installation.api(OURS), project, token.id)
+    stack = api.stack(name, api.send("GET", f"/stacks/{name}").headers["Location"].rpartition("/")[2])
+    stack.update(SCALING)
+    assert credentials(installation, name)["trust_id"]
+    stack.delete()
 
 
 def test_rest_of_the_interface_is_refused(cloudformation: Recorder) -> None:

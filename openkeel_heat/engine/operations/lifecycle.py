@@ -42,7 +42,7 @@ def create(runtime: Runtime, context: Any, stack: Stack) -> dict[str, str]:
     stack.assign_id(str(uuid.uuid4()))
     made_creds = not stack.user_creds_id
     if made_creds:
-        stack.user_creds_id = credentials.create(context)
+        stack.user_creds_id = credentials.create(context, stack)
     try:
         if _reauthenticates():
             stack.context = stack.stored_context()
@@ -152,6 +152,7 @@ def _start_update(runtime: Runtime, context: Any, current: Stack, make: Callable
         if _reauthenticates():
             current.context = current.stored_context()
         new = make(current)
+        credentials.suffice(current, new)
         values = {"user_creds_id": new_creds} if new_creds else {}
         request = StartRequest(current, current.UPDATE, new_stack=new, converge=new.converge, values=values)
         started = runtime.convergence.start(current.context, request)

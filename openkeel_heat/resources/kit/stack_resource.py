@@ -40,6 +40,17 @@ class StackResource(Resource):
         self.resource_info: Any = None
         super().__init__(name, json_snippet, stack)
 
+    def acts_for_owner(self) -> bool:
+        """Those that scale do; of the others it is what is inside."""
+        if callable(getattr(self, 'handle_signal', None)) or callable(getattr(self, 'adjust', None)):
+            return True
+        try:
+            nested = self._parse_nested_stack(self._nested_preview_name(), self.child_template(), self.child_params())
+        except Exception:
+            LOG.debug('What is inside of %s cannot be told yet', self.name, exc_info=True)
+            return self.requires_deferred_auth
+        return bool(nested.acts_for_owner())
+
     # what the child is ------------------------------------------------
     @property
     def template_url(self) -> str:

@@ -30,6 +30,10 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
 
     repeatable_create = True
 
+    def acts_for_owner(self) -> bool:
+        """A signal changes the metadata only."""
+        return False
+
     def handle_create(self) -> Any:
         super().handle_create()
         self.resource_id_set(self._get_user_id())
