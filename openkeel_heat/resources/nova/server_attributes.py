@@ -164,9 +164,9 @@ class ServerAttributes(ServerUpdates):
             found[schema.TAGS] = tags
         nets = resource_properties.get(schema.NETWORKS)
         if nets and not networks.allocation(nets):
-            found[schema.NETWORKS] = networks.live(
-                nets, resource_data["interfaces"], self._port_ids(), self._network_of
-            )
+            live = networks.live(nets, resource_data["interfaces"], self._port_ids(), self._network_of)
+            if live != [{key: value for key, value in net.items() if value is not None} for net in nets]:
+                found[schema.NETWORKS] = live
         return found
 
 

@@ -198,7 +198,7 @@ def compare(
     An interface whose port is internal stays when only properties of the port differ that can be changed.
     """
     internal = set(internal_ports)
-    old = [_complete(net) for net in _with_interfaces(before, interfaces, network_of)]
+    old = list(_with_interfaces(before, interfaces, network_of))
     found = Comparison()
     for net in map(_complete, after):
         wanted = {key: value for key, value in net.items() if key not in _TOLD_BY_INTERFACE or value is not None}
@@ -235,10 +235,10 @@ def _with_interfaces(
 ) -> Iterable[Net]:
     """The entries of before, each with what its interface tells. An interface is that of one entry only."""
     free = [_told_by(interface) for interface in interfaces]
-    for net in map(dict, nets):
-        if net.get(PORT) is None:
+    for net in map(_complete, nets):
+        if net[PORT] is None:
             net[NETWORK] = network_of(net)
-        wanted = {key: net[key] for key in _TOLD_BY_INTERFACE if net.get(key) is not None}
+        wanted = {key: net[key] for key in _TOLD_BY_INTERFACE if net[key] is not None}
         told = _first_with(free, wanted)
         if told is not None:
             free.remove(told)
@@ -270,15 +270,13 @@ def live(
     for net, told in zip(before, _with_interfaces(before, interfaces, network_of), strict=True):
         if told.get(PORT) in present:
             seen.add(told[PORT])
-            found.append(dict(net))
+            found.append({key: value for key, value in net.items() if value is not None})
     for interface in interfaces:
         if interface["port_id"] not in seen:
             told = _told_by(interface)
-            found.append({
-                NETWORK: told[NETWORK],
-                FIXED_IP: told[FIXED_IP],
-                **({} if told[PORT] in internal else {PORT: told[PORT]}),
-            })
+            entry = {NETWORK: told[NETWORK], FIXED_IP: told[FIXED_IP], PORT: told[PORT]}
+            del entry[PORT if told[PORT] in internal else FIXED_IP]
+            found.append({key: value for key, value in entry.items() if value is not None})
     return found
 
 

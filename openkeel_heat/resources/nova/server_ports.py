@@ -207,6 +207,8 @@ class ServerPorts(BaseServer, RestResource):
         with self.client_plugin("neutron").ignore_not_found:
             self.neutron_api.delete(f"{PORTS}/{port_id}")
         self._data_update_ports(port_id, "delete")
+        for number in [number for number, made in self._made_ports.items() if made == port_id]:
+            del self._made_ports[number]
 
     def _delete_internal_ports(self) -> None:
         """Delete all, those too whose id nobody could note."""

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers and what belongs to them, on ours and on Heat 27.0.1 over the same Nova (fake driver) and Neutron."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fixtures.comparison import Both
+
+pytestmark = [pytest.mark.cloud, pytest.mark.keystone, pytest.mark.services]
+
+NETWORK = """
+  net:
+    type: OS::Neutron::Net
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.7.0.0/24, gateway_ip: null}
+"""
+
+OUTPUTS = """
+outputs:
+  addresses: {value: {get_attr: [server, addresses]}}
+  networks: {value: {get_attr: [server, networks]}}
+  first: {value: {get_attr: [server, first_address]}}
+  name: {value: {get_attr: [server, name]}}
+  console: {value: {get_attr: [server, console_urls, novnc]}}
+  nonsense: {value: {get_attr: [server, console_urls, telepathy]}}
+  reference: {value: {get_resource: server}}
+"""
+
+SERVER = """
+heat_template_version: 2018-08-31
+parameters:
+  flavor: {type: string, default: m1.tiny}
+  image: {type: string, default: cirros}
+  name: {type: string, default: web}
+  metadata: {type: json, default: {role: web, count: 3}}
+  tags: {type: comma_delimited_list, default: [a, b]}
+resources:
+  server:
+    type: OS::Nova::Server
+    properties:
+      name: {get_param: name}
+      flavor: {get_param: flavor}
+      image: {get_param: image}
+      metadata: {get_param: metadata}
+      tags: {get_param: tags}
+      networks: [{network: {get_resource: net}}]
+      user_data_format: RAW
+      user_data: |
+        #!/bin/sh
+        echo hello
+""" + NETWORK + OUTPUTS
+
+
+#: Each look at a console makes another one.
+IGNORE = {"outputs.console", "server.console_urls"}
+
+
+def test_a_server(both: Both) -> None:
+    """Each property that can be changed in place, and each action."""
+    pair = both.create(SERVER).compare(IGNORE)
+    changed = {"name": "web2", "metadata": {"role": "db", "list": [1, 2]}, "tags": "b,c"}
+    pair.update(SERVER, parameters=changed).compare(IGNORE)
+    pair.update(SERVER, parameters={**changed, "flavor": "m1.small"}).compare(IGNORE)
+    pair.action("check", "CHECK_COMPLETE").compare(IGNORE)
+    pair.action("suspend", "SUSPEND_COMPLETE").compare(IGNORE)
+    pair.action("resume", "RESUME_COMPLETE").compare(IGNORE)
+    pair.delete()
+
+
+AROUND = """
+  given: {type: OS::Neutron::Port, depends_on: subnet, properties: {network: {get_resource: net}}}
+  given2: {type: OS::Neutron::Port, depends_on: subnet, properties: {network: {get_resource: net}}}
+  group: {type: OS::Neutron::SecurityGroup}
+  router: {type: OS::Neutron::Router, properties: {external_gateway_info: {network: public}}}
+  routed:
+    type: OS::Neutron::RouterInterface
+    properties: {router: {get_resource: router}, subnet: {get_resource: subnet}}
+  outside: {type: OS::Neutron::FloatingIP, depends_on: routed, properties: {floating_network: public}}
+  outside2: {type: OS::Neutron::FloatingIP, depends_on: routed, properties: {floating_network: public}}
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.7.0.0/24, gateway_ip: 10.7.0.1}
+  net2: {type: OS::Neutron::Net}
+  subnet2:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net2}, cidr: 10.8.0.0/24, gateway_ip: null}
+"""
+
+#: Whose types have tests of their own.
+OTHERS = {"given", "given2", "group", "router", "routed", "outside", "outside2", "net", "subnet", "net2", "subnet2"}
+
+
+def servers(networks: dict[str, str], **properties: str) -> str:
+    """A template with a server for each of the networks, all of what they may refer to, and their addresses."""
+    text = "heat_template_version: 2018-08-31\nresources:\n"
+    outputs = "outputs:\n"
+    for name, value in networks.items():
+        text += f"  {name}:\n    type: OS::Nova::Server\n    properties:\n      networks: {value}\n"
+        for key, other in {"flavor": "m1.tiny", "image": "cirros", **properties}.items():
+            text += f"      {key}: {other}\n"
+        outputs += f"  {name}: {{value: {{get_attr: [{name}, addresses]}}}}\n"
+        outputs += f"  {name}_networks: {{value: {{get_attr: [{name}, networks]}}}}\n"
+    return text + AROUND + outputs
+
+
+def ignore(networks: dict[str, str]) -> set[str]:
+    return {*OTHERS, *(f"{name}.console_urls" for name in networks)}
+
+
+def test_networks_in_every_form(both: Both) -> None:
+    forms = {
+        "by_network": "[{network: {get_resource: net}}]",
+        "address": "[{network: {get_resource: net}, fixed_ip: 10.7.0.77}]",
+        "by_subnet": "[{subnet: {get_resource: subnet}}]",
+        "subnet_address": "[{subnet: {get_resource: subnet}, fixed_ip: 10.7.0.78}]",
+        "network_subnet": "[{network: {get_resource: net}, subnet: {get_resource: subnet}}]",
+        "port": "[{port: {get_resource: given}}]",
+        "extra": "[{network: {get_resource: net}, port_extra_properties:"
+        " {allowed_address_pairs: [{ip_address: 10.7.0.99}]}}]",
+        "floating": "[{subnet: {get_resource: subnet}, floating_ip: {get_resource: outside}}]",
+        "tagged": "[{network: {get_resource: net}, tag: front}]",
+        "several": "[{network: {get_resource: net}}, {subnet: {get_resource: subnet2}},"
+        " {port: {get_resource: given2}}]",
+        "none": "[{allocate_network: none}]",
+    }
+    both.create(servers(forms)).compare(ignore(forms)).delete()
+
+
+def test_security_groups(both: Both, service: Any) -> None:
+    forms = {"external": "[{network: {get_resource: net}}]", "internal": "[{subnet: {get_resource: subnet}}]"}
+    pair = both.create(servers(forms, security_groups="[{get_resource: group}]")).compare(ignore(forms))
+    for stack in pair.stacks:
+        group = stack.resource("group")["physical_resource_id"]
+        for name in forms:
+            server = stack.resource(name)["physical_resource_id"]
+            ports = service.get("network", f"/v2.0/ports?device_id={server}")["ports"]
+            assert [port["security_groups"] for port in ports] == [[group]], name
+    pair.delete()
+
+
+def test_changes_of_networks(both: Both, service: Any) -> None:
+    """From each form to another, and on to a third."""
+    before = {
+        "one": "[{network: {get_resource: net}}]",
+        "two": "[{subnet: {get_resource: subnet}}]",
+        "three": "[{network: {get_resource: net}, port_extra_properties: {admin_state_up: true}}]",
+        "four": "[{port: {get_resource: given}}]",
+        "five": "[{network: {get_resource: net}}, {network: {get_resource: net2}}]",
+        "six": "[{allocate_network: none}]",
+    }
+    after = {
+        "one": "[{network: {get_resource: net}}, {subnet: {get_resource: subnet2}}, {port: {get_resource: given2}}]",
+        "two": "[{port: {get_resource: given}}]",
+        "three": "[{network: {get_resource: net}, port_extra_properties: {admin_state_up: false}}]",
+        "four": "[{network: {get_resource: net}, fixed_ip: 10.7.0.88}]",
+        "five": "[{network: {get_resource: net2}}]",
+        "six": "[{subnet: {get_resource: subnet}, floating_ip: {get_resource: outside}}]",
+    }
+    last = {
+        "one": "[{network: {get_resource: net}}]",
+        "two": "[{subnet: {get_resource: subnet}, fixed_ip: 10.7.0.89}]",
+        "three": "[{allocate_network: none}]",
+        "four": "[{network: {get_resource: net}, subnet: {get_resource: subnet}}]",
+        "five": "[{network: {get_resource: net}}, {network: {get_resource: net2}}]",
+        "six": "[{subnet: {get_resource: subnet}, floating_ip: {get_resource: outside2}}]",
+    }
+    pair = both.create(servers(before)).compare(ignore(before))
+    pair.update(servers(after)).compare(ignore(after))
+    pair.update(servers(last)).compare(ignore(last))
+    pair.delete()
+    left = service.get("network", "/v2.0/ports?fields=name")["ports"]
+    assert [port for port in left if "-port-" in port["name"]] == []
