@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from openkeel_heat.clients import neutron as plugin, rest
+from openkeel_heat.common import clock
 from openkeel_heat.resources.kit import lifecycle
 from tests.fixtures.fake_neutron import FakeNeutron
 from tests.fixtures.rest_server import FakeCloud
@@ -32,7 +33,9 @@ class World:
         return self.cloud.stack(hot(resources), **more)
 
     def make(self, kind: str, /, **props: Any) -> Any:
-        return self.stack({"r": {"type": f"OS::Neutron::{kind}", "properties": props}})["r"]
+        resource = self.stack({"r": {"type": f"OS::Neutron::{kind}", "properties": props}})["r"]
+        resource.record.created_at = clock.utcnow()
+        return resource
 
     def create(self, kind: str, /, **props: Any) -> Any:
         resource = self.make(kind, **props)

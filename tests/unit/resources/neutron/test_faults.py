@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers that are lost, services that are busy, and engines that die: nothing is made twice or left behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from openkeel_heat.resources.kit import lifecycle, rest as kit
+from openkeel_heat.resources.kit.resuming import resume_action
+from tests.fixtures.rest_server import Collection
+from tests.unit.resources.fakes import drive
+from tests.unit.resources.neutron import test_requests as lives
+from tests.unit.resources.neutron.conftest import World
+from tests.unit.resources.neutron.test_requests import LIVES, PORT, REFERENCES, ROUTER, SUBNET, objects
+
+__all__ = ["objects"]
+
+#: Those that are objects: of a creation without an answer they find their own.
+OBJECTS = [kind for kind in LIVES if kind not in REFERENCES]
+
+
+def made_by(world: World, kind: str) -> list[dict[str, Any]]:
+    """The objects that a creation of this kind makes, whatever the number."""
+    path = "/v2.0/" + LIVES[kind][1][0][0].removeprefix("POST /")
+    neutron = world.neutron
+    everything: list[Collection] = [*neutron.collections, *neutron.forwardings.values(), *neutron.qos_rules.values()]
+    known = {value for value in vars(lives).values() if isinstance(value, str)}
+    return [one for collection in everything for one in collection.objects.values()
+            if (collection.path == path or path.endswith(f"/{collection.keys}"))
+            and one["id"] not in known and one is not neutron.default_group
+            and one.get("created_at")]
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_a_creation_without_an_answer(objects: World, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kit, "LOOK_PAUSE", 0.01)
+    creation = LIVES[kind][1][0][0].replace("POST ", "/v2.0")
+    objects.neutron.fault("POST", creation, cut=True, after=True)
+    resource = objects.create(kind, **LIVES[kind][0])
+    assert [one["id"] for one in made_by(objects, kind)] == [resource.resource_id]
+    assert objects.neutron.count("POST", creation) == 1
+    objects.delete(resource)
+    assert made_by(objects, kind) == []
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_an_engine_dies_before_it_could_note_the_id(objects: World, kind: str) -> None:
+    resource = objects.create(kind, **LIVES[kind][0])
+    resource.record.action, resource.record.status, resource.record.nova_instance = "CREATE", "IN_PROGRESS", None
+    heir = objects.stack({"r": {"type": f"OS::Neutron::{kind}", "properties": LIVES[kind][0]}})["r"]
+    heir.load_record(resource.record)
+    objects.sent()
+    drive(resume_action(heir), heir)
+    assert heir.state == ("CREATE", "COMPLETE")
+    assert len(made_by(objects, kind)) == 1
+    creation = LIVES[kind][1][0][0]
+    assert [request for request, _body in objects.sent() if request == creation] == []
+
+
+@pytest.mark.parametrize("kind", LIVES)
+def test_a_busy_service_is_asked_again(objects: World, kind: str) -> None:
+    """Each request once refused: all is done once, and nothing twice."""
+    before, creation, after, update, deletion = LIVES[kind]
+    busy = [objects.neutron.fault(method, ".*", status=503, message="busy") for method in ("POST", "PUT")]
+    resource = objects.create(kind, **before)
+    assert [one.times for one in busy].count(0) >= 1
+    refused = 2 - sum(one.times for one in busy)
+    assert len(objects.sent()) == len(creation) + refused
+    if after:
+        objects.neutron.fault("PUT", ".*", status=503, message="busy")
+        objects.update(resource, **after)
+    objects.neutron.fault("DELETE", ".*", status=429, headers={"Retry-After": "0"})
+    objects.delete(resource)
+
+
+def test_tags_of_an_interrupted_creation(objects: World) -> None:
+    """The object was made and known when the engine died; its tags were not."""
+    resource = objects.create("Net", tags=["a"])
+    network = objects.neutron.networks.objects[resource.resource_id]
+    network["tags"] = []
+    resource.record.action, resource.record.status = "CREATE", "IN_PROGRESS"
+    heir = objects.stack({"r": {"type": "OS::Neutron::Net", "properties": {"tags": ["a"]}}})["r"]
+    heir.load_record(resource.record)
+    drive(resume_action(heir), heir)
+    assert heir.state == ("CREATE", "COMPLETE") and network["tags"] == ["a"]
+
+
+def test_an_interface_that_is_another_stacks(objects: World) -> None:
+    """One that was there before is not taken for our own."""
+    objects.neutron.ports.add(network_id=lives.NET, device_id=ROUTER, device_owner="network:router_interface",
+                              created_at="2020-01-01T00:00:00Z", security_groups=[],
+                              fixed_ips=[{"subnet_id": SUBNET, "ip_address": "10.0.0.1"}])
+    resource = objects.make("RouterInterface", router=ROUTER, subnet=SUBNET)
+    with pytest.raises(Exception, match="Router already has a port on subnet"):
+        drive(lifecycle.create(resource), resource)
+    assert resource.resource_id is None
+
+
+def test_an_interface_whose_answer_was_lost(objects: World) -> None:
+    objects.neutron.fault("PUT", ".*add_router_interface", cut=True, after=True)
+    resource = objects.create("RouterInterface", router=ROUTER, subnet=SUBNET)
+    assert resource.resource_id == f"{ROUTER}:subnet_id={SUBNET}"
+    objects.delete(resource)
+    assert not [port for port in objects.neutron.ports.objects.values() if port["device_id"] == ROUTER]
+
+
+def test_ids_of_interfaces_of_old_times(objects: World) -> None:
+    resource = objects.create("RouterInterface", router=ROUTER, subnet=SUBNET)
+    resource.record.nova_instance = f"{ROUTER}:{SUBNET}"
+    objects.sent()
+    objects.delete(resource)
+    assert objects.sent() == [(f"PUT /routers/{ROUTER}/remove_router_interface", {"subnet_id": SUBNET})]
+
+
+@pytest.mark.parametrize(("kind", "properties", "request_", "conflict"), [
+    ("Net", {}, "DELETE", "NetworkInUse"),
+    ("RouterInterface", {"router": ROUTER, "subnet": SUBNET}, "PUT", "RouterInterfaceInUseByFloatingIP")])
+def test_a_deletion_that_comes_too_early_is_tried_again(objects: World, kind: str, properties: dict[str, Any],
+                                                        request_: str, conflict: str) -> None:
+    resource = objects.create(kind, **properties)
+    objects.neutron.fault(request_, ".*", times=2, status=409, kind=conflict, message="still used")
+    objects.delete(resource)
+
+
+def test_a_quota_that_is_used_up_is_not_tried_again(objects: World) -> None:
+    objects.neutron.fault("POST", ".*/ports", status=409, kind="OverQuota", message="Quota exceeded for: ['port'].")
+    resource = objects.make("Port", network="net")
+    with pytest.raises(Exception, match=r"OverQuotaClient: resources.r: Quota exceeded for: \['port'\]."):
+        drive(lifecycle.create(resource), resource)
+    assert resource.state == ("CREATE", "FAILED")
+    assert objects.neutron.count("POST") == 1
+
+
+def test_an_extension_that_is_missing(objects: World) -> None:
+    objects.neutron.extensions.discard("trunk")
+    with pytest.raises(Exception, match="Required extension trunk in neutron service is not available"):
+        objects.make("Trunk", port=PORT).validate()
+
+
+def test_routes_of_another_stack_are_not_taken(objects: World) -> None:
+    route = {"destination": "10.7.0.0/24", "nexthop": "10.0.0.5"}
+    router = objects.neutron.routers.objects[ROUTER]
+    router["routes"] = [route]
+    for kind, properties, text in (("ExtraRoute", {"router_id": ROUTER, **route}, "Route duplicates an existing"),
+                                   ("ExtraRouteSet", {"router": ROUTER, "routes": [route]},
+                                    f"The physical resource for \\({ROUTER},10.7.0.0/24=10.0.0.5\\) exists")):
+        resource = objects.make(kind, **properties)
+        with pytest.raises(Exception, match=text):
+            drive(lifecycle.create(resource), resource)
+        drive(lifecycle.delete(resource), resource)
+    assert router["routes"] == [route]
+
+
+def test_a_floating_ip_that_went_to_another_port_stays_there(objects: World) -> None:
+    resource = objects.create("FloatingIPAssociation", floatingip_id=lives.FIP, port_id=PORT)
+    objects.neutron.floatingips.objects[lives.FIP]["port_id"] = lives.OTHER
+    objects.delete(resource)
+    assert objects.neutron.floatingips.objects[lives.FIP]["port_id"] == lives.OTHER
