@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from openkeel_heat.common import exceptions
 from openkeel_heat.db import events, models, resources, sql, stacks, sync_points, templates
 from openkeel_heat.db.session import Abandon, Connection, operation, query
 from openkeel_heat.db.sql import Record
@@ -40,7 +41,8 @@ class Start:
     """Everything that the start of a traversal writes.
 
     ``plan(rows, template_id, prev_template_id)`` says which new rows are needed (a list of column dicts), and
-    ``graph(ids)`` -> (current_deps, sync point targets) after these have ids (name -> id); both pure.
+    ``graph(ids)`` -> (current_deps, sync point targets) after these have ids (name -> id); both pure. ``holder``: the
+    resource whose nested stack this is, and the engine that must still hold it.
     """
 
     stack_id: str
@@ -59,6 +61,7 @@ class Start:
     keep_prev: bool = False
     extra: Mapping[str, Any] | None = None
     snapshot: Mapping[str, Any] | None = None
+    holder: tuple[int, str] | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -85,6 +88,10 @@ def start(c: Connection, spec: Start) -> Started | None:
 
 def _start(c: Connection, spec: Start) -> Started | None:
     expected = spec.expected_traversal or ""
+    if spec.holder is not None:
+        holder = sql.select(c, _resource, ("engine_id", "name"), lock=True, id=spec.holder[0]).first()
+        if holder is None or holder.engine_id != spec.holder[1]:
+            raise exceptions.UpdateInProgress(holder.name if holder is not None else str(spec.holder[0]))
     if spec.insert is None:
         row = sql.one(sql.select(c, _stack, lock=True, id=spec.stack_id, deleted_at=None))
         if row is None or (row["current_traversal"] or "") != expected:

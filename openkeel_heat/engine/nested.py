@@ -39,6 +39,12 @@ def _identity(child_id: str) -> dict[str, str]:
     return dict(identifier.HeatIdentifier(row.tenant, row.name, row.id))
 
 
+def _holder(resource: Resource) -> tuple[int, str] | None:
+    """For ``Stack.holder``; None for a resource that nobody holds."""
+    record = resource.record
+    return (record.id, record.engine_id) if record.id is not None and record.engine_id else None
+
+
 class EngineNestedStacks:
     """Stateless: one for the process."""
 
@@ -67,6 +73,7 @@ class EngineNestedStacks:
         child = self.build(resource, template, name=name, timeout_mins=timeout_mins, adopt_data=adopt_data)
         lookup.enforce_types(child)
         child.validate()
+        child.holder = _holder(resource)
         return lifecycle.create(_runtime(), resource.context, child)["stack_id"]
 
     def update(self, resource: Resource, child_id: str, template: Any, *, timeout_mins: int | None = None,
@@ -76,6 +83,7 @@ class EngineNestedStacks:
         def make(current: Stack) -> Stack:
             prepare.check_size(template)
             current.use_parent(resource.stack)
+            current.holder = _holder(resource)
             new = prepare.stack_under(resource.context, current, template,
                                       timeout_mins=timeout_mins or current.timeout_mins,
                                       disable_rollback=current.disable_rollback, converge=converge,
@@ -102,7 +110,8 @@ class EngineNestedStacks:
         if (state.action, state.status) == ("DELETE", "IN_PROGRESS"):
             return  # asked for before
         try:
-            lifecycle.delete(_runtime(), resource.context, _identity(child_id), abandon=abandon)
+            lifecycle.delete(_runtime(), resource.context, _identity(child_id), abandon=abandon,
+                             holder=_holder(resource))
         except exceptions.EntityNotFound:
             LOG.debug("Nested stack %s is gone", child_id)
 
@@ -119,7 +128,7 @@ class EngineNestedStacks:
     def _act(resource: Resource, child_id: str, action: str) -> None:
         from openkeel_heat.engine.operations import lifecycle
 
-        lifecycle.act(_runtime(), resource.context, _identity(child_id), action)
+        lifecycle.act(_runtime(), resource.context, _identity(child_id), action, holder=_holder(resource))
 
     def snapshot(self, resource: Resource, child_id: str) -> Any:
         from openkeel_heat.engine.operations import snapshots

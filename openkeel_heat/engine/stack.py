@@ -91,6 +91,9 @@ class Stack(Mapping[str, Any]):
         self.prev_raw_template_id = prev_raw_template_id
         self.current_deps = current_deps
         self.converge = converge
+        #: Of a nested stack that its resource is at work on: the key of that resource, and the engine that holds it. An
+        #: engine that slept, and lost it, starts nothing.
+        self.holder: tuple[int, str] | None = None
         self.lacks_trust = False  # and cannot be given one by this request (engine.credentials)
         #: Only what arrived as node data is known of resources: their rows are not to be loaded.
         self.in_convergence_check = cache_data is not None

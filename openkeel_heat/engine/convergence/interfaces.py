@@ -94,6 +94,7 @@ class StackLike(Protocol):
     disable_rollback: bool
     timeout_mins: int | None
     converge: bool
+    holder: tuple[int, str] | None
     owner_id: str | None
     tenant_id: str
     created_time: datetime.datetime | None

@@ -127,7 +127,7 @@ def _prepare(request: StartRequest, expected: str | None) -> tuple[Start, _Plann
         expected_traversal=None if insert else expected,
         insert={**stack.row_values(), 'created_at': now} if insert else None,
         tags=tags, template_id=template_id, template=stored or None, files=files, extra=extra or None,
-        keep_prev=request.keep_prev, snapshot=request.snapshot)
+        keep_prev=request.keep_prev, snapshot=request.snapshot, holder=stack.holder)
     return spec, planner, template
 
 

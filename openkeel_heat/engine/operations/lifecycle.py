@@ -79,7 +79,7 @@ def _start_creation(runtime: Runtime, stack: Stack) -> str | None:
     request = StartRequest(stack, action, adopt_data=stack.adopt_stack_data, converge=stack.converge)
     try:
         runtime.convergence.start(stack.context, request)
-    except (exceptions.StackExists, db_errors.DBError):
+    except (exceptions.StackExists, exceptions.UpdateInProgress, db_errors.DBError):
         raise
     except Exception as error:
         LOG.exception("Starting stack %s failed", stack.name)
@@ -178,7 +178,8 @@ def refused(stack: Stack, action: str, refusal: Refused) -> bool:
 
 
 # delete -------------------------------------------------------------------------------------------------------------
-def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], abandon: bool = False) -> None:
+def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], abandon: bool = False,
+           holder: tuple[int, str] | None = None) -> None:
     """Begin to delete a stack, whatever it is doing. ``abandon``: its resources are let go."""
     for _attempt in range(_TRIES):
         stack = migrate.stack_to_change(runtime, context, identity)
@@ -189,6 +190,7 @@ def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], abandon:
         if stack.status == stack.IN_PROGRESS:
             runtime.convergence.stop_traversal(context, stack)
             stack = lookup.get_stack(context, identity)
+        stack.holder = holder
         request = StartRequest(stack, stack.DELETE, template=templates.empty(stack.t), abandon=abandon,
                                cancel_running=True)
         if begin(runtime, context, request):
@@ -208,7 +210,8 @@ def abandon(runtime: Runtime, context: Any, identity: Mapping[str, str], really:
 
 
 # actions ------------------------------------------------------------------------------------------------------------
-def act(runtime: Runtime, context: Any, identity: Mapping[str, str], action: str) -> None:
+def act(runtime: Runtime, context: Any, identity: Mapping[str, str], action: str,
+        holder: tuple[int, str] | None = None) -> None:
     """Begin SUSPEND, RESUME or CHECK. A stack that is suspended (resumed) already is left alone."""
     for _attempt in range(_TRIES):
         stack = migrate.stack_to_change(runtime, context, identity)
@@ -217,6 +220,7 @@ def act(runtime: Runtime, context: Any, identity: Mapping[str, str], action: str
             if stack.state == (action, stack.COMPLETE):
                 LOG.info("%s is %s already", stack, action)
                 return
+        stack.holder = holder
         if begin(runtime, context, StartRequest(stack, action)):
             return
     raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import datetime
+import json
 import random
 import secrets
 import threading
@@ -22,6 +23,7 @@ from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine.convergence.driver import Cancelled
 from openkeel_heat.engine.convergence.recovery import Recovery, adopt
 from openkeel_heat.engine.convergence.worker import WorkerService
+from openkeel_heat.engine.nested import EngineNestedStacks
 from openkeel_heat.engine.stack import Stack
 from openkeel_heat.resources.kit import attributes
 from openkeel_heat.rpc import messaging
@@ -345,6 +347,60 @@ def test_a_lock_of_a_dead_engine_is_taken_over(life, graveyard):
     assert life.database.unrest() == []
 
 
+@pytest.mark.parametrize('action', ['create', 'update', 'suspend', 'delete'])
+def test_an_engine_that_slept_starts_no_nested_stack(life, graveyard, monkeypatch, action):
+    """It had looked, and is halted before it writes; another one takes the resource over and does it."""
+    member = {'member.yaml': json.dumps(hot({'a': resource('1')}))}
+    template, other = hot({'n': {'type': 'member.yaml'}}), str(uuid.uuid4())
+    if action != 'create':
+        life.create(template, files=member)
+    taken = []
+
+    def halted(original):
+        def late(*arguments, **named):
+            stack = original(*arguments, **named)
+            if not taken and stack.owner_id and stack.name.startswith(life.name):
+                [row] = resources.list_by_stack(stack.owner_id)
+                if row.engine_id == life.hub.engine_id:
+                    nodes.apply(row.stack_id, None, [Write(row.id, row.engine_id, row.atomic_key,
+                                                           {'engine_id': other})])
+                    taken.append(row.id)
+            return stack
+        return late
+
+    from openkeel_heat.engine.operations import migrate, prepare
+
+    if action == 'create':
+        monkeypatch.setattr(EngineNestedStacks, 'build', halted(EngineNestedStacks.build))
+    elif action == 'update':
+        monkeypatch.setattr(prepare, 'stack_under', halted(prepare.stack_under))
+    else:
+        monkeypatch.setattr(migrate, 'stack_to_change', halted(migrate.stack_to_change))
+    started = len(stack_starts(life))
+    if action == 'create':
+        life.create(template, files=member, wait=False)
+    elif action == 'update':
+        member = {'member.yaml': json.dumps(hot({'a': resource('2')}))}
+        life.client.update_stack(life.engine.context(), life.identity, template, {}, member, {})
+    else:
+        getattr(life.client, {'suspend': 'stack_suspend', 'delete': 'delete_stack'}[action])(
+            life.engine.context(), life.identity, **({'cast': False} if action == 'delete' else {}))
+    until(lambda: taken, 'it is halted')
+    until(lambda: not any(v.stack_id == life.id for v in life.hub.under_way()), 'it has found out')
+    assert len(stack_starts(life)) == started
+    nodes.apply(life.id, None, [Write(taken[0], other, life.resources()['n'].atomic_key, {'engine_id': DEAD})])
+    graveyard.scan()
+    life.settle(f'{action.upper()}_COMPLETE')
+    assert len(stack_starts(life)) == started + 1
+
+
+def stack_starts(life: Life) -> list[Any]:
+    """Events that say that something was begun with a nested stack of this stack."""
+    return life.database.rows(
+        "SELECT e.id FROM event e JOIN stack s ON s.id = e.stack_id JOIN stack p ON p.id = s.owner_id "
+        "WHERE p.name = :name AND e.resource_name = s.name AND e.resource_status = 'IN_PROGRESS'", name=life.name)
+
+
 def test_a_live_engine_keeps_its_lock(life, graveyard):
     life.create(hot({'a': resource('1')}))
     row = life.resources()['a']
@@ -391,7 +447,7 @@ def test_scan_is_cheap_when_nothing_is_under_way(life, graveyard):
     counter = session.StatementCounter()
     with session.watching(counter):
         graveyard.scan()
-    assert counter.commits == 0 and counter.statements <= 7
+    assert counter.commits == 0 and counter.statements <= 8
 
 
 # a second engine ----------------------------------------------------------------------------------------------------
