@@ -2,6 +2,7 @@
 """Kills an engine at the points of one operation and checks what a fresh engine makes of it.
 
     python -m tests.crash.driver create|update|rollback|delete [--all | --sample N] [--seed S] [--point K …]
+                                 [--database sqlite|mariadb] [--folder F]
 
 A first life without a kill enumerates the points: before and after each commit, before and after each message. Then,
 for each chosen point, the prepared database is copied, an engine does the operation and is killed (SIGKILL) at the
@@ -26,6 +27,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.crash import world
+from tests.crash.bases import BASES, Base
 from tests.fixtures import templates
 from tests.fixtures.checks import Database
 
@@ -107,9 +109,8 @@ def tree(database: Database, root: str) -> list[dict[str, Any]]:
     return database.rows("SELECT r.* FROM resource r WHERE r.stack_id = :root OR r.root_stack_id = :root", root=root)
 
 
-def check(folder: pathlib.Path, case: Case, before: str | None) -> list[str]:
+def check(database: Database, case: Case, before: str | None) -> list[str]:
     """What is wrong in the database; ``before`` is the traversal that the prepared stack had."""
-    database = Database(f"sqlite:///{folder / 'heat.sqlite'}")
     wrong = database.unrest()
     stacks = database.rows("SELECT * FROM stack WHERE name = :n AND owner_id IS NULL AND deleted_at IS NULL", n=STACK)
     if len(stacks) > 1:
@@ -170,24 +171,29 @@ def objects_made_twice(database: Database, generations: int) -> list[str]:
 
 
 class Driver:
-    def __init__(self, name: str, folder: pathlib.Path) -> None:
+    def __init__(self, name: str, folder: pathlib.Path, databases: Base) -> None:
         self.case = CASES[name]
         self.folder = folder
+        self.databases = databases
         self.base = folder / "prepared"
         self.base.mkdir()
         self.before: str | None = None
 
     def prepare(self) -> None:
+        self.databases.make(self.base)
         if self.case.prepared:
             self._run(self.base, functools.partial(self._life, self.base, prepare))
-            database = Database(f"sqlite:///{self.base / 'heat.sqlite'}")
-            self.before = str(database.value("SELECT current_traversal FROM stack WHERE name = :n", n=STACK))
+            self.before = str(
+                self._database(self.base).value("SELECT current_traversal FROM stack WHERE name = :n", n=STACK)
+            )
         else:
             self._run(self.base, functools.partial(self._life, self.base, recover))
 
-    @staticmethod
-    def _life(folder: pathlib.Path, work: Callable[..., None], *arguments: Any) -> None:
-        work(world.Life(folder), *arguments)
+    def _life(self, folder: pathlib.Path, work: Callable[..., None], *arguments: Any) -> None:
+        work(world.Life(folder, self.databases.url(folder)), *arguments)
+
+    def _database(self, folder: pathlib.Path) -> Database:
+        return Database(self.databases.url(folder))
 
     @staticmethod
     def _run(folder: pathlib.Path, work: Callable[[], None], killed: bool = False) -> int:
@@ -199,13 +205,14 @@ class Driver:
     def copy(self, name: str) -> pathlib.Path:
         target = self.folder / name
         shutil.copytree(self.base, target)
+        self.databases.copy(self.base, target)
         return target
 
     def enumerate(self) -> list[str]:
         """Names of the points that the operation passes when nothing happens; checks its result too."""
         folder = self.copy("whole")
         self._run(folder, functools.partial(self._life, folder, live, self.case, folder / "points", None))
-        wrong = check(folder, self.case, None)
+        wrong = check(self._database(folder), self.case, None)
         if wrong:
             raise AssertionError("without a kill: " + "; ".join(wrong))
         return (folder / "points").read_text().splitlines()
@@ -219,14 +226,22 @@ class Driver:
             )
             where = ((folder / "points").read_text().splitlines() or ["-"])[-1]
             if code == 0:
-                return "not reached", check(folder, self.case, None)
+                return "not reached", check(self._database(folder), self.case, None)
             self._run(folder, functools.partial(self._life, folder, recover))
-            return where, check(folder, self.case, self.before)
+            return where, check(self._database(folder), self.case, self.before)
         except AssertionError as exc:
             return f"point {point}", [str(exc)]
         finally:
-            if not KEEP:
-                shutil.rmtree(folder, ignore_errors=True)
+            self._forget(folder)
+
+    def _forget(self, folder: pathlib.Path) -> None:
+        if not KEEP:
+            self.databases.drop(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        for folder in (self.base, self.folder / "whole"):
+            self._forget(folder)
 
 
 KEEP = False
@@ -240,13 +255,14 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=12)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--point", type=int, action="append")
+    parser.add_argument("--database", choices=list(BASES), default="sqlite")
     parser.add_argument("--folder", type=pathlib.Path, help="keep everything below this directory")
     options = parser.parse_args()
     KEEP = options.folder is not None
     folder = options.folder or pathlib.Path(tempfile.mkdtemp(prefix="crash-"))
     folder.mkdir(parents=True, exist_ok=True)
+    driver = Driver(options.operation, folder, BASES[options.database]())
     try:
-        driver = Driver(options.operation, folder)
         driver.prepare()
         names = driver.enumerate()
         points = list(range(1, len(names) + 1))
@@ -268,6 +284,7 @@ def main() -> int:
         )
         return 1 if failed else 0
     finally:
+        driver.close()
         if not KEEP:
             shutil.rmtree(folder, ignore_errors=True)
 

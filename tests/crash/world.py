@@ -2,7 +2,7 @@
 """A process with an engine in it, made to be killed.
 
 Each life begins with a fork of the driver (which has imported everything and has no threads), configures an engine on
-the SQLite file of a directory and the in-memory bus, and ends with :func:`os._exit` or with SIGKILL. The watchers
+a database and the in-memory bus, and ends with :func:`os._exit` or with SIGKILL. The watchers
 write one line per point they pass to a file that survives the kill.
 """
 
@@ -39,6 +39,7 @@ periodic_interval = 1
 engine_life_check_timeout = 1
 use_stderr = true
 [database]
+connection = {connection}
 """
 SETTLE_SECONDS = 45.0
 
@@ -77,18 +78,19 @@ class Points(session.Watcher):
 class Life:
     """One engine process: its configuration, its engine, a client of it."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, connection: str) -> None:
         self.folder = folder
         conf_file = folder / "heat.conf"
-        conf_file.write_text(OPTIONS)
+        conf_file.write_text(OPTIONS.format(connection=connection))
         cfg.CONF.reset()
         self.conf = config.setup(["--config-file", str(conf_file)], "heat-engine")
         all_in_one.set_defaults(self.conf, str(folder))
         messaging.setup(self.conf)
         session.configure(self.conf)
-        if not (folder / "heat.sqlite").exists():
+        if not (folder / "migrated").exists():
             migrate.sync()
-        self.database = Database(f"sqlite:///{folder / 'heat.sqlite'}")
+            (folder / "migrated").touch()
+        self.database = Database(connection)
         self.engine = Engine(self.conf)
         self.client = EngineClient()
 
