@@ -16,6 +16,8 @@ from typing import Any
 
 from oslo_log import log as logging
 
+from openkeel_heat.common import exceptions
+
 LOG = logging.getLogger(__name__)
 
 PORT, SUBNET = "OS::Neutron::Port", "OS::Neutron::Subnet"
@@ -29,7 +31,7 @@ def read(resource: Any, *names: str) -> Any:
     """The first of these properties that has a value, as far as it can be told before anything is made."""
     try:
         return next((value for name in names if (value := resource.properties.get(name))), None)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, exceptions.StackValidationFailed):
         return UNREADABLE
 
 

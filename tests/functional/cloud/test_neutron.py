@@ -197,3 +197,56 @@ def test_what_administrators_make(both_as_admin: Both) -> None:
     pair.update(hot(after, **OPERATED_OUTPUTS)).compare(ignore=OPERATED_IGNORED)
     pair.action("check", "CHECK_COMPLETE").compare(ignore=OPERATED_IGNORED)
     pair.delete()
+
+
+#: What is wrong with a template is told in the same words.
+REFUSED = {
+    "no such network": neutron("Port", network="nobody"),
+    "fixed ips and none": neutron("Port", network=PUBLIC, fixed_ips=[{"ip_address": "10.0.0.1"}], no_fixed_ips=True),
+    "no address": neutron("Port", network=PUBLIC, fixed_ips=[{"ip_address": "10.0.0"}]),
+    "two names of one property": neutron("Port", network=PUBLIC, network_id=PUBLIC),
+    "extra fields that are properties": neutron("Net", value_specs={"shared": True}),
+    "neither pool nor block": neutron("Subnet", network=PUBLIC),
+    "both pool and block": neutron("Subnet", network=PUBLIC, cidr="10.0.0.0/24", subnetpool="nobody"),
+    "block and length": neutron("Subnet", network=PUBLIC, cidr="10.0.0.0/24", prefixlen=24),
+    "modes of the other version": neutron("Subnet", network=PUBLIC, cidr="10.0.0.0/24", ipv6_ra_mode="slaac"),
+    "modes that differ": neutron("Subnet", network=PUBLIC, cidr="fd00::/64", ip_version=6, ipv6_ra_mode="slaac",
+                                 ipv6_address_mode="dhcpv6-stateful"),
+    "bounds": neutron("SubnetPool", prefixes=["10.0.0.0/8"], min_prefixlen=25, max_prefixlen=24),
+    "default above bounds": neutron("SubnetPool", prefixes=["10.0.0.0/8"], default_prefixlen=25, max_prefixlen=24),
+    "default below bounds": neutron("SubnetPool", prefixes=["10.0.0.0/8"], default_prefixlen=15, min_prefixlen=16),
+    "vlan without network": neutron("Segment", network=PUBLIC, network_type="vlan"),
+    "flat with a number": neutron("Segment", network=PUBLIC, network_type="flat", physical_network="p",
+                                  segmentation_id=5),
+    "tunnel with a network": neutron("Segment", network=PUBLIC, network_type="gre", physical_network="p"),
+    "vlan beyond the last": neutron("Segment", network=PUBLIC, network_type="vlan", physical_network="p",
+                                    segmentation_id=4095),
+    "local with a number": neutron("ProviderNet", network_type="local", segmentation_id="5"),
+    "tunnel with a physical network": neutron("ProviderNet", network_type="vxlan", physical_network="p"),
+    "two agents": neutron("Router", l3_agent_ids=["a", "b"]),
+    "distributed and agents": neutron("Router", distributed=True, l3_agent_ids=["a"]),
+    "distributed and available": neutron("Router", distributed=True, ha=True),
+    "interface on nothing": neutron("RouterInterface", router="nobody"),
+    "the default group": neutron("SecurityGroup", name="default"),
+    "no protocol": neutron("SecurityGroup", rules=[{"protocol": "nonsense"}]),
+    "group and addresses": neutron("SecurityGroupRule", security_group="default", remote_group="default",
+                                   remote_ip_prefix="10.0.0.0/8"),
+    "ports the wrong way round": neutron("SecurityGroupRule", security_group="default", port_range_min=2,
+                                         port_range_max=1),
+    "no such action": neutron("RBACPolicy", object_type="qos_policy", object_id="nobody", target_tenant="*",
+                              action="access_as_external"),
+    "vlan without a number": neutron("NetworkGateway", devices=[{"id": "d", "interface_name": "e"}], connections=[
+        {"network": PUBLIC, "segmentation_type": "vlan"}]),
+    "flat with number": neutron("NetworkGateway", devices=[{"id": "d", "interface_name": "e"}], connections=[
+        {"network": PUBLIC, "segmentation_id": 5}]),
+    "no limits": neutron("Quota", project="admin"),
+    "no such mark": neutron("QoSDscpMarkingRule", policy="nobody", dscp_mark=9),
+    "a trunk beyond the last": neutron("Trunk", port="nobody", sub_ports=[
+        {"port": "nobody", "segmentation_type": "vlan", "segmentation_id": 4095}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(both_as_admin: Both, case: str) -> None:
+    template = {"heat_template_version": "2018-08-31", "resources": {"r": REFUSED[case]}}
+    both_as_admin.refused(template)

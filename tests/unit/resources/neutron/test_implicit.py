@@ -108,8 +108,9 @@ def test_a_floating_ip_waits_for_the_gateway_of_a_router(world: World) -> None:
     assert found == {("fip", "router")}
 
 
-def test_unreadable_properties_are_left_to_validation(world: World) -> None:
-    assert implicit(world, **NET, port=neutron("Port", network=["not", "a", "name"])) == set()
+@pytest.mark.parametrize("wrong", [{"network": ["not", "a", "name"]}, {"network": "a", "network_id": "b"}, {}])
+def test_unreadable_properties_are_left_to_validation(world: World, wrong: dict[str, Any]) -> None:
+    assert implicit(world, **NET, port=neutron("Port", **wrong)) == set()
 
 
 def test_properties_are_read_once_for_a_graph(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
