@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.comparison import Both
+from tests.functional.cloud.conftest import Deploy, Services
 
 pytestmark = [pytest.mark.cloud, pytest.mark.keystone, pytest.mark.services]
 
@@ -250,3 +251,65 @@ REFUSED = {
 def test_what_is_refused(both_as_admin: Both, case: str) -> None:
     template = {"heat_template_version": "2018-08-31", "resources": {"r": REFUSED[case]}}
     both_as_admin.refused(template)
+
+
+LIVE = {
+    "net": neutron("Net", admin_state_up=True, tags=["blue"]),
+    "subnet": neutron("Subnet", network=own("net"), cidr="10.20.0.0/24", dns_nameservers=["10.20.0.2"]),
+    "group": neutron("SecurityGroup", rules=[{"protocol": "tcp", "port_range_min": 22, "port_range_max": 22}]),
+    "port": neutron("Port", network=own("net"), security_groups=[own("group")],
+                    fixed_ips=[{"subnet": own("subnet"), "ip_address": "10.20.0.50"}]),
+    "any": neutron("Port", network=own("net"), device_id="something"),
+    "router": neutron("Router", external_gateway_info={"network": PUBLIC}),
+}  # fmt: skip
+
+
+def test_drift_is_mended(deploy: Deploy, service: Services) -> None:
+    """An update that looks at what there is changes what differs from the template, and nothing else."""
+    stack = deploy(hot(LIVE))
+    ids = {name: resource["physical_resource_id"] for name, resource in stack.resources().items()}
+    stack.update(hot(LIVE), converge=True)
+    states = {name: resource["resource_status"] for name, resource in stack.resources().items()}
+    assert set(states.values()) == {"CREATE_COMPLETE"}, "nothing differed"
+
+    def change(path: str, key: str, **fields: Any) -> None:
+        service.call("PUT", "network", path, {key: fields})
+
+    change(f"/v2.0/ports/{ids['port']}", "port", admin_state_up=False, security_groups=[], name="renamed",
+           fixed_ips=[{"subnet_id": ids["subnet"], "ip_address": "10.20.0.60"}])
+    change(f"/v2.0/ports/{ids['any']}", "port", description="by somebody")
+    change(f"/v2.0/routers/{ids['router']}", "router", external_gateway_info={})
+    service.call("PUT", "network", f"/v2.0/networks/{ids['net']}/tags", {"tags": ["red"]})
+    stack.update(hot(LIVE), converge=True)
+    states = {name: resource["resource_status"] for name, resource in stack.resources().items()}
+    assert {name for name, state in states.items() if state == "UPDATE_COMPLETE"} == {"net", "port", "router"}
+    port = service.get("network", f"/v2.0/ports/{ids['port']}")["port"]
+    assert (port["admin_state_up"], port["security_groups"]) == (True, [ids["group"]])
+    assert [entry["ip_address"] for entry in port["fixed_ips"]] == ["10.20.0.50"]
+    assert service.get("network", f"/v2.0/networks/{ids['net']}")["network"]["tags"] == ["blue"]
+    router = service.get("network", f"/v2.0/routers/{ids['router']}")["router"]
+    assert router["external_gateway_info"]["network_id"]
+    assert {name: one["physical_resource_id"] for name, one in stack.resources().items()} == ids
+
+    service.call("DELETE", "network", f"/v2.0/ports/{ids['any']}")
+    stack.action("check")
+    stack.wait("CHECK_FAILED")
+    assert stack.resource("any")["resource_status"] == "CHECK_FAILED"
+    stack.update(hot(LIVE))
+    assert stack.resource("any")["physical_resource_id"] != ids["any"], "what is gone is made anew"
+
+
+def test_objects_of_others(deploy: Deploy, service: Services) -> None:
+    """``external_id`` names a network that the stack uses and does not delete."""
+    made = service.call("POST", "network", "/v2.0/networks", {"network": {"name": "theirs", "admin_state_up": True}})
+    net = made["network"]["id"]
+    try:
+        resources = {"net": {"type": "OS::Neutron::Net", "external_id": net},
+                     "subnet": neutron("Subnet", network=own("net"), cidr="10.20.0.0/24"),
+                     "port": neutron("Port", network=own("net"))}
+        stack = deploy(hot(resources, name=attr("net", "name")))
+        assert stack.outputs()["name"] == "theirs" and stack.resource("net")["physical_resource_id"] == net
+        stack.delete()
+        assert service.get("network", f"/v2.0/networks/{net}")["network"]["subnets"] == []
+    finally:
+        service.call("DELETE", "network", f"/v2.0/networks/{net}")
