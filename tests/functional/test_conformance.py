@@ -21,11 +21,12 @@ def check(name: str, scenario: dict[str, Any], url: str, env: dict[str, str], ha
         pytest.fail("\n".join(problems[:100]), pytrace=False)
 
 
+DISCOVERY = [pytest.param(name, scenario, id=name) for name, scenario in conformance.scenarios("discovery")]
 CLOUD = [pytest.param(name, scenario, id=name) for name, scenario in conformance.scenarios("cloud")]
 
 
 def test_all_scenarios_are_here() -> None:
-    assert len(CLOUD) == 2
+    assert (len(CLOUD), len(DISCOVERY)) == (2, 1)
     assert len(CASES) == 21
 
 
@@ -39,6 +40,18 @@ def test_embedded(cloud: AllInOne, name: str, scenario: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("name", "scenario"), CASES)
 def test_three_daemons(three_daemons: tuple[Installation, str], name: str, scenario: dict[str, Any]) -> None:
     check(name, scenario, three_daemons[1], testbed.demo_environment())
+
+
+@pytest.mark.services
+@pytest.mark.keystone
+@pytest.mark.parametrize(("name", "scenario"), DISCOVERY)
+def test_discovery(three_daemons: tuple[Installation, str], name: str, scenario: dict[str, Any]) -> None:
+    """Types, their schemas and templates, versions and functions; descriptions are in words of our own."""
+    exchanges, failures = conformance.run(scenario, three_daemons[1], testbed.demo_environment())
+    recorded, ours = (conformance.without_descriptions(one) for one in (conformance.recording(name), exchanges))
+    problems = failures + conformance.differences(recorded, ours)
+    if problems:
+        pytest.fail("\n".join(problems[:400]), pytrace=False)
 
 
 @pytest.mark.cloud
