@@ -110,6 +110,13 @@ class NeutronResource(RestResource):
         if TAGS in prop_diff:
             self.set_tags(prop_diff.pop(TAGS))
 
+    repeatable_create = True
+
+    def handle_create(self) -> Any:
+        # A second object in place of one that failed gets its parts, too.
+        self._parts_made, self.answer = False, None
+        return super().handle_create()
+
     def check_create_complete(self, made: Any) -> bool:
         if self.api_object is None:
             return True

@@ -10,6 +10,7 @@ import pytest
 from openkeel_heat.resources.kit import lifecycle, rest as kit
 from openkeel_heat.resources.kit.resuming import resume_action
 from tests.fixtures.rest_server import Collection
+from tests.unit.conftest import Option
 from tests.unit.resources.fakes import drive
 from tests.unit.resources.neutron import test_requests as lives
 from tests.unit.resources.neutron.conftest import World
@@ -85,6 +86,26 @@ def test_tags_of_an_interrupted_creation(objects: World) -> None:
     heir.load_record(resource.record)
     drive(resume_action(heir), heir)
     assert heir.state == ("CREATE", "COMPLETE") and network["tags"] == ["a"]
+
+
+def test_an_object_in_place_of_one_that_failed(objects: World, option: Option,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets its tags as well."""
+    monkeypatch.setattr(lifecycle.clock, "backoff", lambda *args, **more: 0)
+    networks = objects.neutron.networks
+    make = networks.create
+    monkeypatch.setattr(networks, "create", lambda request: _first_in_error(networks, make(request)))
+    resource = objects.create("Net", tags=["a"])
+    (network,) = [one for one in networks.objects.values() if one["id"] != lives.NET]
+    assert network["id"] == resource.resource_id and network["tags"] == ["a"]
+    assert objects.neutron.count("POST") == 2
+
+
+def _first_in_error(networks: Collection, made: tuple[int, Any]) -> tuple[int, Any]:
+    if len(networks.objects) == 2 and not hasattr(networks, "failed_once"):
+        networks.failed_once = True  # type: ignore[attr-defined]
+        made[1]["network"]["status"] = "ERROR"
+    return made
 
 
 def test_an_interface_that_is_another_stacks(objects: World) -> None:
