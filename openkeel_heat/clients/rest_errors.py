@@ -297,6 +297,11 @@ def _glance_details(response: Any) -> str:
         return ""
     if "json" in kind:
         body = _json(response)
+        if isinstance(body, Mapping) and isinstance(body.get("message"), str):
+            # The same that stands in the page which the service's own client gets.
+            told = [str(body.get("code") or ""), *body["message"].splitlines()]
+            lines = [_TAG.sub("", line.strip()) for line in told]
+            return ": ".join(dict.fromkeys(line for line in lines if line))
         parts = [one.get("message") for one in body.values() if isinstance(one, Mapping)] if body else []
         return "\n".join(part for part in parts if part is not None)
     if "html" in kind:

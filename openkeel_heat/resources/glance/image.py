@@ -206,6 +206,10 @@ class GlanceWebImage(RestResource):
         polling.changed(str(self.resource_id))
 
     # what there is
+    def _show_resource(self) -> Any:
+        # The path that it has by the API is nothing of the image.
+        return {name: value for name, value in super()._show_resource().items() if name != "self"}
+
     def verify_presence(self) -> None:
         expected = ["active"] if self.properties[self.ACTIVE] else ["deactivated"]
         status = self._show_resource()["status"]
