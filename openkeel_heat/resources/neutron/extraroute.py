@@ -59,15 +59,12 @@ class ExtraRoute(Connection):
         self._set_routes(router, [*routes, route])
         self.resource_id_set("{router}:{destination}:{nexthop}".format(router=router, **route))
 
-    def handle_delete(self) -> None:
-        if not self.resource_id:
-            return
+    def disconnect(self) -> None:
         router, route = self.properties[self.ROUTER_ID], self._route()
-        with self.client_plugin().ignore_not_found:
-            routes = self._routes(router)
-            if route in routes:
-                routes.remove(route)
-                self._set_routes(router, routes)
+        routes = self._routes(router)
+        if route in routes:
+            routes.remove(route)
+            self._set_routes(router, routes)
 
     def look(self) -> Any:
         route = self._route()

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from openkeel_heat.clients.neutron import NotFound
+from openkeel_heat.clients import patience
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import constraints, properties
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.neutron import declare, implicit
 from openkeel_heat.resources.neutron.connection import Connection
+
+#: resource_data: the traversal in which it was found that nobody else has the routes.
+CHECKED = "routes_checked"
 
 
 class ExtraRouteSet(Connection):
@@ -53,16 +56,21 @@ class ExtraRouteSet(Connection):
     # Adding a route that is there and removing one that is not are no errors to the service.
     repeatable_create = repeatable_update = True
 
-    def handle_create(self) -> list[dict[str, str]]:
+    def handle_create(self) -> None:
         router, routes = self.properties[self.ROUTER], self.properties[self.ROUTES]
         if self.resource_id is None:
             self._refuse_duplicates(router, routes)
             # The set has no id of its own. Known from now on, the routes are removed whatever comes of this.
             self.resource_id_set(router)
-        return list(routes)
 
-    def check_create_complete(self, routes: Any) -> bool:
-        self._call_router(self.properties[self.ROUTER], "add", self.properties[self.ROUTES])
+    def check_create_complete(self, data: Any) -> bool:
+        try:
+            self._call_router(self.properties[self.ROUTER], "add", self.properties[self.ROUTES])
+        except Exception as error:
+            if patience.asked_pause(error) is None:
+                # Refused, all of them: there is nothing to remove.
+                self.resource_id_set(None)
+            raise
         return True
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
@@ -72,19 +80,24 @@ class ExtraRouteSet(Connection):
         router = self.properties[self.ROUTER]
         old, new = self.properties[self.ROUTES] or [], prop_diff[self.ROUTES] or []
         add = [route for route in new if route not in old]
-        if not self._updated:
+        if self.data().get(CHECKED) != self.stack.current_traversal:
             self._refuse_duplicates(router, add)
-            self._updated = True
+            # An engine that goes on with it would take our own routes for others'.
+            self.data_set(CHECKED, self.stack.current_traversal)
         self._call_router(router, "remove", [route for route in old if route not in new])
         self._call_router(router, "add", add)
 
-    # Past the look for duplicates, which would take our own routes for others'.
-    _updated = False
+    def needs_replace_failed(self) -> bool:
+        """An update puts right whatever routes there are, as long as there is the router."""
+        if not self.resource_id:
+            return True
+        with self.client_plugin().ignore_not_found:
+            self.look()
+            return False
+        return True
 
-    def handle_delete(self) -> None:
-        if self.resource_id:
-            with self.client_plugin().ignore_not_found:
-                self._call_router(self.properties[self.ROUTER], "remove", self.properties[self.ROUTES])
+    def disconnect(self) -> None:
+        self._call_router(self.properties[self.ROUTER], "remove", self.properties[self.ROUTES])
 
     def _call_router(self, router: str, verb: str, routes: list[dict[str, str]]) -> None:
         preposition = {"add": "add_extraroutes", "remove": "remove_extraroutes"}[verb]
@@ -102,13 +115,7 @@ class ExtraRouteSet(Connection):
                     name="{router},{destination}={nexthop}".format(router=router, **route))
 
     def look(self) -> Any:
-        router = self.properties[self.ROUTER]
-        existing = self._existing(router)
-        missing = [route for route in self.properties[self.ROUTES] or () if route not in existing]
-        if missing:
-            raise NotFound(_("Router %(router)s lacks routes to %(destinations)s") % {
-                "router": router, "destinations": ", ".join(route[self.DESTINATION] for route in missing)}, status=404)
-        return {"routes": existing}
+        return self._existing(self.properties[self.ROUTER])
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

@@ -168,9 +168,11 @@ class FloatingIPAssociation(Connection):
         self._associate(after.pop(self.FLOATINGIP_ID), after)
         self.resource_id_set(str(self.id))
 
-    def handle_delete(self) -> None:
-        if self.resource_id:
-            self._dissociate()
+    def disconnect(self) -> None:
+        self._dissociate()
+
+    def identity(self) -> tuple[Any, ...]:
+        return self.properties[self.FLOATINGIP_ID], self.properties[self.PORT_ID]
 
     def _associate(self, floating_ip: str, body: dict[str, Any]) -> None:
         self.api.put(f"/v2.0/floatingips/{floating_ip}", json={"floatingip": body})

@@ -92,11 +92,12 @@ class NeutronQuota(Connection):
         limits = {key: value for key, value in props.items() if key != self.PROJECT and value is not None}
         self.api.put(self._path(project), json={"quota": limits})
 
-    def handle_delete(self) -> None:
+    def disconnect(self) -> None:
         """Give the project the limits that all have."""
-        if self.resource_id is not None:
-            with self.client_plugin().ignore_not_found:
-                self.api.delete(self._path())
+        self.api.delete(self._path())
+
+    def identity(self) -> tuple[Any, ...]:
+        return (self.properties[self.PROJECT],)
 
     def look(self) -> Any:
         return self.api.show(self._path(), "quota")

@@ -288,12 +288,9 @@ class RouterInterface(Connection):
         router, key, value = parts if len(parts) == 3 else (parts[0], "subnet_id", parts[1])
         return router, key, value
 
-    def handle_delete(self) -> None:
-        if not self.resource_id:
-            return
+    def disconnect(self) -> None:
         router, key, value = self._parts_of_id()
-        with self.client_plugin().ignore_not_found:
-            self.api.put(f"/v2.0/routers/{router}/remove_router_interface", json={key: value})
+        self.api.put(f"/v2.0/routers/{router}/remove_router_interface", json={key: value})
 
     def look(self) -> Any:
         router, key, value = self._parts_of_id()
@@ -340,10 +337,10 @@ class RouterGateway(Connection):
         self._set_gateway(router, {"network_id": network})
         self.resource_id_set(f"{router}:{network}")
 
-    def handle_delete(self) -> None:
-        if self.resource_id:
-            with self.client_plugin().ignore_not_found:
-                self._set_gateway(self.resource_id.split(":")[0], {})
+    def disconnect(self) -> None:
+        """Unless the router has got another gateway meanwhile."""
+        self.look()
+        self._set_gateway(str(self.resource_id).split(":")[0], {})
 
     def _set_gateway(self, router: str, gateway: dict[str, Any]) -> None:
         self.api.put(f"/v2.0/routers/{router}", json={"router": {"external_gateway_info": gateway}})

@@ -174,6 +174,57 @@ def test_routes_of_another_stack_are_not_taken(objects: World) -> None:
     assert router["routes"] == [route]
 
 
+@pytest.mark.parametrize("kind", [kind for kind in REFERENCES if kind != "ExtraRouteSet"])
+def test_a_connection_in_place_of_the_same_one_stays(objects: World, kind: str) -> None:
+    """It was gone, and is made anew; then the resource that is replaced is deleted."""
+    properties = LIVES[kind][0]
+    old = objects.create(kind, **properties)
+    drive(lifecycle.delete(old), old)
+    old.record.action, old.record.status = "CHECK", "FAILED"
+    new = objects.create(kind, **properties)
+    old.record.replaced_by, old.stack.replacements[99] = 99, new
+    objects.sent()
+    objects.delete(old)
+    assert objects.sent() == [] and objects.check(new) == ""
+    objects.delete(new)
+    assert objects.check(new) != ""
+
+
+def test_a_gateway_to_another_network_stays(objects: World) -> None:
+    old = objects.create("RouterGateway", router_id=ROUTER, network=lives.NET)
+    other = objects.neutron.networks.add(name="other")["id"]
+    new = objects.create("RouterGateway", router_id=ROUTER, network="other")
+    old.record.replaced_by, old.stack.replacements[99] = 99, new
+    objects.delete(old)
+    assert objects.neutron.routers.objects[ROUTER]["external_gateway_info"] == {"network_id": other}
+
+
+ROUTES = [{"destination": f"10.{net}.0.0/24", "nexthop": "10.0.0.5"} for net in (5, 6, 7)]
+
+
+def test_an_engine_dies_while_routes_are_changed(objects: World) -> None:
+    """What it has added is not taken for a route of somebody else."""
+    resource = objects.create("ExtraRouteSet", router=ROUTER, routes=ROUTES[:2])
+    after = objects.stack({"r": {"type": resource.type(), "properties": {"router": ROUTER, "routes": ROUTES[1:]}}})
+    resource.frozen_definition()
+    resource.handle_update(None, None, {"routes": ROUTES[1:]})
+    resource.record.action, resource.record.status = "UPDATE", "IN_PROGRESS"
+    drive(resume_action(resource, after.defn.resource_definition("r")), resource)
+    assert resource.state == ("UPDATE", "COMPLETE")
+    assert objects.neutron.routers.objects[ROUTER]["routes"] == ROUTES[1:]
+
+
+def test_routes_that_are_refused_are_not_removed_later(objects: World) -> None:
+    objects.neutron.fault("PUT", ".*add_extraroutes", status=400, kind="RoutesInvalid", message="not connected")
+    resource = objects.make("ExtraRouteSet", router=ROUTER, routes=ROUTES)
+    with pytest.raises(Exception, match="not connected"):
+        drive(lifecycle.create(resource), resource)
+    assert resource.resource_id is None and resource.needs_replace_failed()
+    objects.sent()
+    objects.delete(resource)
+    assert objects.sent() == []
+
+
 def test_a_floating_ip_that_went_to_another_port_stays_there(objects: World) -> None:
     resource = objects.create("FloatingIPAssociation", floatingip_id=lives.FIP, port_id=PORT)
     objects.neutron.floatingips.objects[lives.FIP]["port_id"] = lives.OTHER
