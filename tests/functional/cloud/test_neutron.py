@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures.api import Stack
 from tests.fixtures.comparison import Both
 from tests.functional.cloud.conftest import Deploy, Services
 
@@ -313,3 +314,41 @@ def test_objects_of_others(deploy: Deploy, service: Services) -> None:
         assert service.get("network", f"/v2.0/networks/{net}")["network"]["subnets"] == []
     finally:
         service.call("DELETE", "network", f"/v2.0/networks/{net}")
+
+
+CONNECTED = {
+    "net": neutron("Net"),
+    "subnet": neutron("Subnet", network=own("net"), cidr="10.20.0.0/24"),
+    "port": neutron("Port", network=own("net"), fixed_ips=[{"subnet": own("subnet")}]),
+    "router": neutron("Router", external_gateway_info={"network": PUBLIC}),
+    "interface": neutron("RouterInterface", router=own("router"), subnet=own("subnet")),
+    "floating": neutron("FloatingIP", floating_network=PUBLIC),
+    "association": neutron("FloatingIPAssociation", floatingip_id=own("floating"), port_id=own("port")),
+}  # fmt: skip
+
+
+def test_connections_that_are_gone_are_made_again(deploy: Deploy, service: Services) -> None:
+    """A replacement that is the same connection is not undone with what it replaces."""
+    stack = deploy(hot(CONNECTED))
+    ids = {name: resource["physical_resource_id"] for name, resource in stack.resources().items()}
+    floating, router = f"/v2.0/floatingips/{ids['floating']}", f"/v2.0/routers/{ids['router']}"
+    service.call("PUT", "network", floating, {"floatingip": {"port_id": None}})
+    assert mended(stack) == {"association"}
+    assert service.get("network", floating)["floatingip"]["port_id"] == ids["port"]
+
+    service.call("PUT", "network", floating, {"floatingip": {"port_id": None}})
+    service.call("PUT", "network", f"{router}/remove_router_interface", {"subnet_id": ids["subnet"]})
+    assert mended(stack) == {"interface"}
+    interfaces = service.get("network", f"/v2.0/ports?device_id={ids['router']}")["ports"]
+    assert "network:router_interface" in {port["device_owner"] for port in interfaces}
+    assert mended(stack) == {"association"}, "which was not looked at without the interface that it needs"
+    assert service.get("network", floating)["floatingip"]["port_id"] == ids["port"]
+
+
+def mended(stack: Stack) -> set[str]:
+    """What a check finds broken, and the next update makes anew."""
+    stack.action("check")
+    stack.wait("CHECK_FAILED")
+    failed = {name for name, one in stack.resources().items() if one["resource_status"] == "CHECK_FAILED"}
+    stack.update(hot(CONNECTED))
+    return failed
