@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from oslo_log import log as logging
 from oslo_serialization import jsonutils
 
 from openkeel_heat.common import exceptions
@@ -19,6 +20,8 @@ from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import VALUE_SPECS
 from openkeel_heat.resources.neutron import declare, implicit, rules
 from openkeel_heat.resources.neutron.neutron import NeutronResource, with_status
+
+LOG = logging.getLogger(__name__)
 
 PROFILE = "binding:profile"
 
@@ -287,7 +290,14 @@ class Port(NeutronResource):
             # Empty when an engine died just after this.
             if fixed_ips or FREED not in self.data():
                 self.data_set(FREED, jsonutils.dumps(fixed_ips))
-            self.change({self.FIXED_IPS: []})
+            try:
+                self.change({self.FIXED_IPS: []})
+            except Exception as error:
+                if not self.client_plugin().is_bad_request(error):
+                    raise
+                # Floating IPs lead to them: the replacement gets others, if it does not insist on these.
+                LOG.info("Port %(name)s keeps its addresses: %(why)s", {"name": self.name, "why": error})
+                self.data_delete(FREED)
 
     def restore_prev_rsrc(self, convergence: bool = False) -> None:
         """Give the addresses back that this port had before its replacement got them."""
@@ -298,6 +308,7 @@ class Port(NeutronResource):
         freed = self.data().get(FREED)
         if freed and self.resource_id:
             self.change({self.FIXED_IPS: jsonutils.loads(freed)})
+            self.data_delete(FREED)
 
 
 def _given(entry: Mapping[str, Any]) -> dict[str, Any]:

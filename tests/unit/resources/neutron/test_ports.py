@@ -193,6 +193,17 @@ def test_addresses_freed_by_an_engine_that_died_are_not_forgotten(world: World, 
     assert addresses(port_of(world, old)) == ["10.0.0.7"]
 
 
+def test_a_port_with_a_floating_ip_keeps_its_addresses(world: World, net: str) -> None:
+    """The service does not let them go; a replacement that does not insist on them is made all the same."""
+    old = world.create("Port", network=net)
+    before = addresses(port_of(world, old))
+    world.neutron.fault("PUT", ".*/ports/.*", status=400, kind="BadRequest",
+                        message="its original fixed_ip has been associated to a floating ip")
+    old.prepare_for_replace()
+    assert addresses(port_of(world, old)) == before and "port_fip" not in old.data()
+    assert addresses(port_of(world, world.create("Port", network=net))) != before
+
+
 def test_a_port_that_is_gone_has_nothing_to_free(world: World, net: str) -> None:
     old = world.create("Port", network=net)
     world.neutron.ports.objects.clear()
