@@ -198,7 +198,7 @@ def compare(
     An interface whose port is internal stays when only properties of the port differ that can be changed.
     """
     internal = set(internal_ports)
-    old = list(_with_interfaces(before, interfaces, network_of))
+    old = list(_with_interfaces(before, interfaces, internal, network_of))
     found = Comparison()
     for net in map(_complete, after):
         wanted = {key: value for key, value in net.items() if key not in _TOLD_BY_INTERFACE or value is not None}
@@ -231,15 +231,25 @@ def _first_with(nets: Iterable[Net], wanted: Mapping[str, Any]) -> Net | None:
 def _with_interfaces(
     nets: Iterable[Mapping[str, Any]],
     interfaces: Iterable[Mapping[str, Any]],
+    internal: set[str],
     network_of: Callable[[Mapping[str, Any]], str | None],
 ) -> Iterable[Net]:
-    """The entries of before, each with what its interface tells. An interface is that of one entry only."""
+    """The entries of before, each with what its interface tells. An interface is that of one entry only.
+
+    Of several that an entry may mean, it is one whose port is made by whom the entry has it made.
+    """
+    complete = [_complete(net) for net in nets]
+    given = {net[PORT] for net in complete}
     free = [_told_by(interface) for interface in interfaces]
-    for net in map(_complete, nets):
+    for net in complete:
+        candidates = free
         if net[PORT] is None:
             net[NETWORK] = network_of(net)
+            own = wants_internal_port(net)
+            others = [told for told in free if told[PORT] not in given]
+            candidates = sorted(others, key=lambda told: (told[PORT] in internal) != own)
         wanted = {key: net[key] for key in _TOLD_BY_INTERFACE if net[key] is not None}
-        told = _first_with(free, wanted)
+        told = _first_with(candidates, wanted)
         if told is not None:
             free.remove(told)
             net.update(told)
@@ -267,7 +277,7 @@ def live(
     found: list[Net] = []
     seen = set()
     present = {interface["port_id"] for interface in interfaces}
-    for net, told in zip(before, _with_interfaces(before, interfaces, network_of), strict=True):
+    for net, told in zip(before, _with_interfaces(before, interfaces, internal, network_of), strict=True):
         if told.get(PORT) in present:
             seen.add(told[PORT])
             found.append({key: value for key, value in net.items() if value is not None})

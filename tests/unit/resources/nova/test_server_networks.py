@@ -54,6 +54,10 @@ CASES: dict[str, tuple[Any, Any, Any, Any]] = {
                         {"removed": ["p1"], "added": [{"network": "n1", "fixed_ip": "10.1.0.9"}]}),
     "the second by its address": ([{"network": "n1", "fixed_ip": "10.1.0.3"}, {"network": "n1"}],
                                   [{"network": "n1"}], (), {"kept": ["p3"], "removed": ["p1"]}),
+    "one of Nova's beside an internal port": (
+        [{"subnet": "s1"}, {"network": "n1"}], [{"subnet": "s1"}], ("p3",), {"kept": ["p3"], "removed": ["p1"]}),
+    "a given port on the same network": ([{"network": "n1"}, {"port": "p1"}], [{"port": "p1"}], (),
+                                         {"kept": ["p1"], "removed": ["p3"]}),
     "a given port": ([{"port": "p3"}], [{"port": "p3"}], (), {"kept": ["p3"]}),
     "another port": ([{"port": "p3"}], [{"port": "new"}], (), {"removed": ["p3"], "added": [{"port": "new"}]}),
     "detached behind our back": ([{"network": "n9"}], [{"network": "n1"}], (),
