@@ -352,3 +352,21 @@ def mended(stack: Stack) -> set[str]:
     failed = {name for name, one in stack.resources().items() if one["resource_status"] == "CHECK_FAILED"}
     stack.update(hot(CONNECTED))
     return failed
+
+
+def test_a_port_with_a_floating_ip_is_replaced(deploy: Deploy, service: Services) -> None:
+    """Heat cannot: Neutron does not let the address go that the floating IP leads to."""
+    resources = changed(CONNECTED, association={"floatingip_id": own("other")})
+    resources["other"] = neutron("FloatingIP", floating_network=PUBLIC)
+    resources["floating"]["properties"]["port_id"] = own("port")
+    resources["association"]["properties"]["port_id"] = own("second")
+    resources["second"] = neutron("Port", network=own("net"), fixed_ips=[{"subnet": own("subnet")}])
+    stack = deploy(hot(resources))
+    before = {name: one["physical_resource_id"] for name, one in stack.resources().items()}
+    stack.update(hot(changed(resources, port={"mac_address": "fa:16:3e:00:20:01"},
+                             second={"mac_address": "fa:16:3e:00:20:02"})))
+    after = {name: one["physical_resource_id"] for name, one in stack.resources().items()}
+    assert {name for name in before if before[name] != after[name]} == {"port", "second"}
+    for floating, port in (("floating", "port"), ("other", "second")):
+        shown = service.get("network", f"/v2.0/floatingips/{after[floating]}")["floatingip"]
+        assert shown["port_id"] == after[port]
