@@ -96,8 +96,11 @@ class BaseVolume(RestResource):
             ) from ex
 
     def handle_check(self) -> None:
-        status = self._show_resource()["status"]
+        status = self._volume()["status"]
         self._verify_check_conditions([{"attr": "status", "expected": ["available", "in-use"], "current": status}])
+
+    def _volume(self) -> dict[str, Any]:
+        return dict(RestResource._show_resource(self))
 
     # delete
     @classmethod
@@ -136,7 +139,7 @@ class BaseVolume(RestResource):
     def _was_refused(self, error: Exception) -> bool:
         """Cinder refuses in several states with the same answer: true if the volume is being deleted already."""
         try:
-            status = self._show_resource()["status"]
+            status = self._volume()["status"]
         except Exception as ex:
             self.client_plugin().ignore_not_found(ex)
             return True

@@ -11,16 +11,16 @@ from openkeel_heat.clients.rest import RestClient
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.aws.ec2 import internet_gateway, vpc
+from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.kit import attributes, constraints, support
 from openkeel_heat.resources.kit.properties import Schema
 from openkeel_heat.resources.kit.resource import Resource
-from openkeel_heat.resources.kit.rest import RestResource
 from openkeel_heat.resources.neutron.neutron import without_status
 
 FLOATING_IPS, PORTS = "/v2.0/floatingips", "/v2.0/ports"
 
 
-class ElasticIp(RestResource):
+class ElasticIp(UnshownResource):
     """An address of the external network, of an instance if one is named."""
 
     PROPERTIES = (DOMAIN, INSTANCE_ID) = ("Domain", "InstanceId")
@@ -102,10 +102,6 @@ class ElasticIp(RestResource):
     def _resolve_attribute(self, name: str) -> Any:
         return str(self.resource_id)
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
-        # The service knows the port, not the instance.
-        return {}
-
 
 class ElasticIpAssociation(Resource):
     """An address of an instance, or of one of its interfaces."""
@@ -145,13 +141,18 @@ class ElasticIpAssociation(Resource):
 
     def validate(self) -> Any:
         super().validate()
-        props = self.properties
-        if bool(props[self.EIP]) == bool(props[self.ALLOCATION_ID]):
+        given = {name for name in self.PROPERTIES if self._is_given(name)}
+        if len(given & {self.EIP, self.ALLOCATION_ID}) != 1:
             raise exception.StackValidationFailed(message=_("Either 'EIP' or 'AllocationId' must be provided."))
-        if props[self.EIP] and not props[self.INSTANCE_ID]:
+        if self.EIP in given and self.INSTANCE_ID not in given:
             raise exception.StackValidationFailed(message=_("Must specify 'InstanceId' if you specify 'EIP'."))
-        if not props[self.INSTANCE_ID] and not props[self.NETWORK_INTERFACE_ID]:
+        if not given & {self.INSTANCE_ID, self.NETWORK_INTERFACE_ID}:
             raise exception.PropertyUnspecifiedError(self.INSTANCE_ID, self.NETWORK_INTERFACE_ID)
+
+    def _is_given(self, name: str) -> bool:
+        """Whether it has a value, or will have one once what it refers to is made."""
+        data = self.properties.data
+        return bool(self.properties[name] or (name in data and self.properties._find_deps_any_in_init(data[name])))
 
     # the two ways
     def _associate(self, props: Mapping[str, Any]) -> str:

@@ -13,9 +13,10 @@ from oslo_log import log as logging
 from openkeel_heat.common import config, exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.aws.ec2 import instance_schema as schema, tags
+from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.cinder import any_volume
 from openkeel_heat.resources.kit.resource import Resource
-from openkeel_heat.resources.kit.rest import ApiObject, RestResource
+from openkeel_heat.resources.kit.rest import ApiObject
 from openkeel_heat.resources.kit.scheduler_hints import SchedulerHintsMixin
 from openkeel_heat.resources.kit.work import Step, Work
 
@@ -34,7 +35,7 @@ ZONE = "OS-EXT-AZ:availability_zone"
 Nics = list[dict[str, str]]
 
 
-class Instance(RestResource, SchedulerHintsMixin):
+class Instance(UnshownResource, SchedulerHintsMixin):
     """A server, its interfaces and volumes."""
 
     PROPERTIES = schema.PROPERTIES
@@ -224,6 +225,7 @@ class Instance(RestResource, SchedulerHintsMixin):
             self.metadata_set(json_snippet.metadata())
         self._seen = None
         plugin, server_id = self.client_plugin(), str(self.resource_id)
+        self._work = Work()
         steps: list[Step] = []
         if self.TAGS in prop_diff:
             metadata = tags.as_map(prop_diff[self.TAGS]) or {}
@@ -238,7 +240,8 @@ class Instance(RestResource, SchedulerHintsMixin):
             ]
         if self.NETWORK_INTERFACES in prop_diff or self.SUBNET_ID in prop_diff:
             steps += self._changing_interfaces(prop_diff)
-        return Work(*steps)
+        self._work.last(*steps)
+        return self._work
 
     def check_update_complete(self, work: Work) -> bool:
         return work.go_on()
@@ -256,15 +259,22 @@ class Instance(RestResource, SchedulerHintsMixin):
             LOG.warning("%s has interfaces of its own: its SubnetId is of no effect", self.name)
             return []
         # What was chosen for the instance is replaced altogether.
-        there = self.client_plugin().interfaces(str(self.resource_id))
+        plugin, work = self.client_plugin(), self._work
+        there = plugin.interfaces(str(self.resource_id))
         subnet_id = prop_diff.get(self.SUBNET_ID) or self.properties[self.SUBNET_ID]
-        self._port_data_delete()
-        nics = self._build_nics(after, self._get_security_groups(), subnet_id)
-        plugin = self.client_plugin()
-        any_port: list[Step] = [lambda: plugin.interface_attach(str(self.resource_id))]
+
+        def attach() -> None:
+            nics = self._build_nics(after, self._get_security_groups(), subnet_id)
+            if nics is None:
+                work.then(lambda: plugin.interface_attach(str(self.resource_id)))
+            else:
+                work.then(*self._attaching(nics))
+
         return [
             *self._detaching(interface["port_id"] for interface in there),
-            *(any_port if nics is None else self._attaching(nics)),
+            # The network service deletes no port that an instance has.
+            self._port_data_delete,
+            attach,
         ]
 
     def _detaching(self, port_ids: Iterable[str]) -> list[Step]:
@@ -293,17 +303,13 @@ class Instance(RestResource, SchedulerHintsMixin):
         if new_metadata is None:
             self.metadata_set(self.t.metadata())
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
-        # The names that the template has are not those that the service has.
-        return {}
-
     # delete
-    def handle_delete(self) -> Any:
-        self._port_data_delete()
-        return super().handle_delete()
-
     def check_delete_complete(self, deleted: Any) -> bool:
-        return not deleted or bool(self.client_plugin().check_delete_server_complete(deleted))
+        if deleted and not self.client_plugin().check_delete_server_complete(deleted):
+            return False
+        # The network service deletes no port that an instance has.
+        self._port_data_delete()
+        return True
 
     # suspend and resume
     def _server_to(self, action: str) -> Any:

@@ -7,14 +7,14 @@ from typing import Any
 
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.aws.ec2 import tags
+from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.kit import attributes, constraints
 from openkeel_heat.resources.kit.properties import Schema
 from openkeel_heat.resources.kit.resource import Resource
-from openkeel_heat.resources.kit.rest import RestResource
 from openkeel_heat.resources.neutron.neutron import without_status
 
 
-class NetworkInterface(RestResource):
+class NetworkInterface(UnshownResource):
     """An interface of an instance, with an address of a subnet."""
 
     PROPERTIES = (DESCRIPTION, GROUP_SET, PRIVATE_IP_ADDRESS, SOURCE_DEST_CHECK, SUBNET_ID, TAGS) = (
@@ -79,10 +79,6 @@ class NetworkInterface(RestResource):
             return None
         fixed_ips = self.shown_recently()["fixed_ips"]
         return fixed_ips[0]["ip_address"] if fixed_ips else None
-
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
-        # Groups that were given by their names cannot be compared with the ids that there are.
-        return {}
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

@@ -10,14 +10,14 @@ from typing import Any
 
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.aws.ec2 import tags, vpc
+from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.kit import constraints, support
 from openkeel_heat.resources.kit.properties import Schema
 from openkeel_heat.resources.kit.resource import Resource
-from openkeel_heat.resources.kit.rest import RestResource
 from openkeel_heat.resources.neutron.neutron import with_status
 
 
-class RouteTable(RestResource):
+class RouteTable(UnshownResource):
     """A router that subnets can have in place of their VPC's."""
 
     support_status = support.SupportStatus(version="2014.1")

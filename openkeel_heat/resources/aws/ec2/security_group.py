@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
+from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.kit.properties import Schema
 from openkeel_heat.resources.kit.resource import Resource
-from openkeel_heat.resources.kit.rest import RestResource
 from openkeel_heat.resources.neutron.neutron import without_status
 
 RULES = "/v2.0/security-group-rules"
@@ -37,7 +37,7 @@ class Rule(NamedTuple):
 ALL_GOES_OUT = (Rule("egress", "IPv4"), Rule("egress", "IPv6"))
 
 
-class SecurityGroup(RestResource):
+class SecurityGroup(UnshownResource):
     """Which traffic instances may have."""
 
     PROPERTIES = (GROUP_DESCRIPTION, VPC_ID, SECURITY_GROUP_INGRESS, SECURITY_GROUP_EGRESS) = (
@@ -126,7 +126,7 @@ class SecurityGroup(RestResource):
         )
 
     def _bring_rules_to(self, wanted: list[Rule]) -> None:
-        there = {one["id"]: _rule_of(one) for one in self._show_resource()["security_group_rules"]}
+        there = {one["id"]: _rule_of(one) for one in self.shown()["security_group_rules"]}
         for rule_id, rule in there.items():
             if rule not in wanted:
                 with self.client_plugin().ignore_not_found:
@@ -164,10 +164,6 @@ class SecurityGroup(RestResource):
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
         if prop_diff:
             self._bring_rules_to(self._wanted(json_snippet.properties(self.properties_schema, self.context)))
-
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
-        # Rules can be written in many ways. The difference to what there is, is taken at each update anyway.
-        return {}
 
 
 def _port(text: Any) -> int | None:

@@ -7,14 +7,14 @@ from typing import Any
 
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.aws.ec2 import tags, vpc
+from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.kit import attributes
 from openkeel_heat.resources.kit.properties import Schema
 from openkeel_heat.resources.kit.resource import Resource
-from openkeel_heat.resources.kit.rest import RestResource
 from openkeel_heat.resources.neutron.neutron import without_status
 
 
-class Subnet(RestResource):
+class Subnet(UnshownResource):
     """A range of addresses in a VPC."""
 
     PROPERTIES = (AVAILABILITY_ZONE, CIDR_BLOCK, VPC_ID, TAGS) = ("AvailabilityZone", "CidrBlock", "VpcId", "Tags")

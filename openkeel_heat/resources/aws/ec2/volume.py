@@ -39,6 +39,13 @@ class Volume(any_volume.BaseVolume):
             "metadata": tags.as_map(self.properties[self.TAGS] or None),
         }
 
+    def _show_resource(self) -> None:
+        """What there is of it is Cinder's, not EC2's."""
+
+    def verify_presence(self) -> None:
+        if self.resource_id is not None:
+            self._volume()
+
 
 class VolumeAttachment(any_volume.BaseVolumeAttachment):
     """A volume given to an instance."""

@@ -8,16 +8,16 @@ from typing import Any
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.aws.ec2 import tags
+from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.kit import constraints
 from openkeel_heat.resources.kit.properties import Schema
 from openkeel_heat.resources.kit.resource import Resource
-from openkeel_heat.resources.kit.rest import RestResource
 from openkeel_heat.resources.neutron.neutron import BUSY, with_status
 
 NETWORKS, ROUTERS = "/v2.0/networks", "/v2.0/routers"
 
 
-class VPC(RestResource):
+class VPC(UnshownResource):
     """A private network."""
 
     PROPERTIES = (CIDR_BLOCK, INSTANCE_TENANCY, TAGS) = ("CidrBlock", "InstanceTenancy", "Tags")
@@ -57,7 +57,7 @@ class VPC(RestResource):
         """The router, also after somebody has deleted the network."""
         name = self.physical_resource_name()
         with self.client_plugin().ignore_not_found:
-            name = self._show_resource()["name"]
+            name = self.shown()["name"]
         return router_by_name(self.api, name)
 
 
