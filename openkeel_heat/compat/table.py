@@ -163,6 +163,18 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.resources.server_base": "resources.kit.server_base",
     "heat.engine.resources.volume_base": "resources.cinder.any_volume",
     "heat.engine.resources.scheduler_hints": "resources.kit.scheduler_hints",
+    "heat.engine.resources.openstack.neutron.vpnservice": gather(
+        "resources.neutron.vpnservice",
+        IKEPolicy="resources.neutron.vpn_policies:IKEPolicy",
+        IPsecPolicy="resources.neutron.vpn_policies:IPsecPolicy",
+    ),
+    "heat.engine.resources.openstack.neutron.lbaas.health_monitor": "resources.neutron.lbaas",
+    "heat.engine.resources.openstack.neutron.lbaas.l7policy": "resources.neutron.lbaas",
+    "heat.engine.resources.openstack.neutron.lbaas.l7rule": "resources.neutron.lbaas",
+    "heat.engine.resources.openstack.neutron.lbaas.listener": "resources.neutron.lbaas",
+    "heat.engine.resources.openstack.neutron.lbaas.loadbalancer": "resources.neutron.lbaas",
+    "heat.engine.resources.openstack.neutron.lbaas.pool": "resources.neutron.lbaas",
+    "heat.engine.resources.openstack.neutron.lbaas.pool_member": "resources.neutron.lbaas",
     "heat.engine.software_config_io": "resources.kit.software_io",
     # --- engine
     "heat.engine.stack": "engine.stack",

@@ -42,6 +42,8 @@ class PendingResource(NeutronResource):
         return True
 
     def verify_presence(self) -> None:
+        if self.resource_id is None:
+            return
         status = self._show_resource()["status"]
         if status == FAILED:
             self._verify_check_conditions([{"attr": "status", "expected": "ACTIVE", "current": status}])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from openkeel_heat.common.i18n import _
@@ -215,6 +216,15 @@ class IPsecSiteConnection(PendingResource):
         TENANT_ID: attributes.Schema(_("Project that owns the connection."), type=attributes.Schema.STRING),
         VPNSERVICE_ID_ATTR: attributes.Schema(_("Id of the VPN service at this end."), type=attributes.Schema.STRING),
     }
+
+    def fields(self, props: Mapping[str, Any]) -> dict[str, Any]:
+        found = super().fields(props)
+        if found.get(self.DPD):
+            # The service has another word for one of them.
+            found[self.DPD] = {
+                "action" if key == self.DPD_ACTIONS else key: value for key, value in found[self.DPD].items()
+            }
+        return found
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
