@@ -206,11 +206,16 @@ class SignalResponder(StackUser):
                     swift.delete_object(container, object_name)
             if int(swift.head_container(container)['x-container-object-count']) == 0:
                 swift.delete_container(container)
+        self.data_delete('swift_signal_taken')
         self.data_delete('swift_signal_object_name')
         self.data_delete('swift_signal_url')
 
     def _service_swift_signal(self) -> None:
-        """Take the signals that have come as objects."""
+        """Take the signals that have come as objects.
+
+        The object itself is not deleted: another signal may have taken its place since it was read. Which moments'
+        signals have been taken is kept, until these are versions, which stay as they are and are deleted.
+        """
         swift, plugin = self.client('swift'), self.client_plugin('swift')
         container, object_name = self.stack.id, self.physical_resource_name()
         try:
@@ -219,27 +224,30 @@ class SignalResponder(StackUser):
             if not plugin.is_not_found(ex):
                 raise
             return
-        taken = []
+        taken = set(jsonutils.loads(self.data().get('swift_signal_taken') or '[]'))
         for entry in entries:
             # The resources of a stack share its container.
             if object_name not in entry['name']:
                 continue
             try:
-                body = swift.get_object(container, entry['name'])[1]
+                headers, body = swift.get_object(container, entry['name'])
             except Exception as ex:
                 if not plugin.is_not_found(ex):
                     raise
                 continue
             if body == _SWIFT_IN_PROGRESS:
                 continue
-            taken.append(entry['name'])
-            try:
-                self.signal(details=jsonutils.loads(body) if body else {})
-            except ValueError as ex:
-                raise exception.Error(_('Failed to parse JSON data: %s') % body) from ex
-        # Versions first, the object itself last.
-        for name in sorted(taken, key=lambda name: name == object_name):
-            swift.delete_object(container, name)
+            is_version = entry['name'] != object_name
+            moment = float(entry['name'].rpartition('/')[2] if is_version else headers['x-timestamp'])
+            if moment not in taken:
+                try:
+                    self.signal(details=jsonutils.loads(body) if body else {})
+                except ValueError as ex:
+                    raise exception.Error(_('Failed to parse JSON data: %s') % body) from ex
+                taken.add(moment)
+                self.data_set('swift_signal_taken', jsonutils.dumps(sorted(taken)))
+            if is_version:
+                swift.delete_object(container, entry['name'])
 
     # Zaqar ------------------------------------------------------------
     def _zaqar(self) -> Any:

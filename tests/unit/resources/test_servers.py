@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -56,17 +55,32 @@ class ServicePlugin(Plugin):
             yield
 
 
+class Version(bytes):
+    """What an object held from some moment on."""
+
+    moment = ''
+
+
 class FakeSwift:
-    """Containers of objects, each a list of versions."""
+    """Containers of objects, each a list of versions. All but the last are objects of their own, by when they came."""
 
     def __init__(self) -> None:
-        self.containers: dict[str, dict[str, list[bytes]]] = {}
+        self.containers: dict[str, dict[str, list[Version]]] = {}
+        self.puts = 0
+        self.after_reading: list[Callable[[], None]] = []    # what happens next
 
-    def _versions(self, container: str, name: str) -> list[bytes]:
-        found = self.containers.get(container, {}).get(name.partition('~')[0])
-        if not found:
-            raise Missing()
-        return found
+    def _place(self, container: str, name: str) -> tuple[list[Version], int]:
+        for object_name, versions in self.containers.get(container, {}).items():
+            for number in range(len(versions)):
+                if name == self._name(object_name, versions, number):
+                    return versions, number
+        raise Missing()
+
+    @staticmethod
+    def _name(object_name: str, versions: list[Version], number: int) -> str:
+        if number == len(versions) - 1:
+            return object_name
+        return '%03x%s/%s' % (len(object_name), object_name, versions[number].moment)
 
     def put_container(self, container: str, headers: Any = None) -> None:
         self.containers.setdefault(container, {})
@@ -74,10 +88,9 @@ class FakeSwift:
     def get_container(self, container: str) -> tuple[Any, list[dict[str, Any]]]:
         if container not in self.containers:
             raise Missing()
-        return {}, [{'name': name if last else '%s~%d' % (name, number)}
-                    for name, versions in self.containers[container].items()
-                    for number, last in zip(range(len(versions)), itertools.chain(
-                        [False] * (len(versions) - 1), [True]), strict=True)]
+        return {}, sorted([{'name': self._name(name, versions, number)}
+                           for name, versions in self.containers[container].items()
+                           for number in range(len(versions))], key=lambda entry: entry['name'])
 
     def head_container(self, container: str) -> dict[str, str]:
         return {'x-container-object-count': str(len(self.get_container(container)[1]))}
@@ -89,20 +102,24 @@ class FakeSwift:
             raise Missing()
 
     def put_object(self, container: str, name: str, contents: Any, add: bool = False) -> None:
-        body = contents.encode() if isinstance(contents, str) else contents
+        body = Version(contents.encode() if isinstance(contents, str) else contents)
+        body.moment = '17000000%02d.12345' % self.puts
+        self.puts += 1
         versions = self.containers[container].setdefault(name, [])
         if not add:
             versions.clear()
         versions.append(body)
 
     def get_object(self, container: str, name: str) -> tuple[Any, bytes]:
-        number = name.partition('~')[2]
-        return {}, self._versions(container, name)[int(number) if number else -1]
+        versions, number = self._place(container, name)
+        found = {'x-timestamp': versions[number].moment}, versions[number]
+        if self.after_reading:
+            self.after_reading.pop(0)()
+        return found
 
     def delete_object(self, container: str, name: str) -> None:
-        number = name.partition('~')[2]
-        versions = self._versions(container, name)
-        del versions[int(number) if number else -1]
+        versions, number = self._place(container, name)
+        del versions[number]
         if not versions:
             del self.containers[container][name]
 
@@ -288,6 +305,28 @@ def test_wait_condition_by_temporary_url() -> None:
     swift.put_object(stack.id, name, '', add=True)
     driver.run()
     assert {key: signal['data'] for key, signal in metadata(stack['h']).items()} == {'a': 1, '2': None}
+    drive(lifecycle.delete(stack['h']), stack['h'])
+    assert swift.containers == {}
+
+
+@pytest.mark.parametrize('when', [0, 1, 2])
+def test_a_signal_that_comes_while_another_is_taken(when: int) -> None:
+    """Also between the reading of the object and what is done with it: each counts, and counts once."""
+    stack = waiting('TEMP_URL_SIGNAL', count=4)
+    swift, name = stack['h'].client('swift'), stack['h'].physical_resource_name()
+    driver = Driver(lifecycle.create(stack['w']), stack['w']).run(until=Pause)
+
+    def come(what: str) -> Callable[[], None]:
+        return lambda: swift.put_object(stack.id, name, '{"data": "%s"}' % what, add=True)
+
+    come('a')()
+    swift.after_reading = [lambda: None] * when + [come('b'), come('c')]
+    for _poll in range(8):
+        driver.step()
+    assert sorted(signal['data'] for signal in metadata(stack['h']).values()) == ['a', 'b', 'c']
+    come('d')()
+    driver.run()
+    assert len(metadata(stack['h'])) == 4
     drive(lifecycle.delete(stack['h']), stack['h'])
     assert swift.containers == {}
 
