@@ -69,9 +69,7 @@ class World:
 
 
 @pytest.fixture
-def world(
-    option: Option, cinder: FakeCinder, nova: FakeAttachments, monkeypatch: pytest.MonkeyPatch
-) -> World:
+def world(option: Option, cinder: FakeCinder, nova: FakeAttachments, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(rest, "FIRST_PAUSE", 0.005)
     monkeypatch.setattr(polling, "SPACING", 0.0)
     return World(FakeCloud(volumev3=cinder, compute=nova))

@@ -126,10 +126,16 @@ def test_a_quota_that_is_exceeded_is_told(world: World, cinder: FakeCinder) -> N
 @pytest.mark.parametrize(
     ("props", "message"),
     [
-        ({}, "one and only one of \"source_volid\", \"snapshot_id\" must be specified, but currently specified options: []"),
+        (
+            {},
+            'one and only one of "source_volid", "snapshot_id" must be specified, but currently specified options: []',
+        ),
         ({"image": "i"}, "but currently specified options: ['image']"),
         ({"snapshot_id": "s", "source_volid": "v"}, "specified options: ['snapshot_id', 'source_volid']"),
-        ({"size": 1, "snapshot_id": "s", "source_volid": "v"}, 'If "size" is provided, only one of "image", "imageRef"'),
+        (
+            {"size": 1, "snapshot_id": "s", "source_volid": "v"},
+            'If "size" is provided, only one of "image", "imageRef"',
+        ),
         ({"size": 0}, "0 is out of range"),
         ({"size": 1, "snapshot_id": "absent"}, "The VolumeSnapshot (absent) could not be found."),
         ({"size": 1, "volume_type": "absent"}, "The VolumeType (absent) could not be found."),
@@ -234,9 +240,7 @@ def in_use(world: World, cinder: FakeCinder, nova: FakeAttachments, *servers: st
 
 
 @pytest.mark.parametrize(("microversion", "moves"), [("3.71", 0), ("3.41", 2)])
-def test_growing_in_use(
-    world: World, cinder: FakeCinder, nova: FakeAttachments, microversion: str, moves: int
-) -> None:
+def test_growing_in_use(world: World, cinder: FakeCinder, nova: FakeAttachments, microversion: str, moves: int) -> None:
     cinder.microversion = microversion
     volume = in_use(world, cinder, nova, "server", size=1)
     assert world.update(volume, size=2).short[-1] == "UPDATE_COMPLETE"
@@ -260,9 +264,7 @@ def test_a_backup_is_restored_and_the_volume_grown_and_given_back(
     cinder.backups.add("b")
     volume = in_use(world, cinder, nova, "server", size=1)
     assert world.update(volume, size=2, backup_id="b").short[-1] == "UPDATE_COMPLETE"
-    assert cinder.bodies("POST", "/backups/b/restore") == [
-        {"restore": {"volume_id": volume.resource_id, "name": None}}
-    ]
+    assert cinder.bodies("POST", "/backups/b/restore") == [{"restore": {"volume_id": volume.resource_id, "name": None}}]
     made = cinder.volumes.objects[volume.resource_id]
     assert (made["size"], made["status"]) == (2, "in-use") and nova.has("server", volume.resource_id)
 
