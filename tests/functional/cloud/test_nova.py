@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+import base64
+import email
+import json
+import re
+import urllib.parse
 from typing import Any
 
 import pytest
 
+from tests.fixtures.api import Stack
 from tests.fixtures.comparison import Both
 
 pytestmark = [pytest.mark.cloud, pytest.mark.keystone, pytest.mark.services]
@@ -175,3 +181,113 @@ def test_changes_of_networks(both: Both, service: Any) -> None:
     pair.delete()
     left = service.get("network", "/v2.0/ports?fields=name")["ports"]
     assert [port for port in left if "-port-" in port["name"]] == []
+
+
+DISKS = """
+heat_template_version: 2018-08-31
+resources:
+  volume: {type: OS::Cinder::Volume, properties: {size: 1}}
+  bootable: {type: OS::Cinder::Volume, properties: {size: 1, image: cirros}}
+  net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.7.0.0/24, gateway_ip: null}}
+  from_volume:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      networks: [{network: {get_resource: net}}]
+      block_device_mapping_v2: [{volume_id: {get_resource: bootable}}]
+  from_image:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      networks: [{network: {get_resource: net}}]
+      block_device_mapping_v2:
+      - {image: cirros, volume_size: 1, delete_on_termination: true, boot_index: 0}
+      - {volume_id: {get_resource: volume}, boot_index: -1, device_name: vdb}
+  beside_image:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      image: cirros
+      networks: [{network: {get_resource: net}}]
+      block_device_mapping_v2: [{image: cirros, volume_size: 1, boot_index: 1, delete_on_termination: true}]
+outputs:
+  shown: {value: {get_attr: [from_image, show, "os-extended-volumes:volumes_attached"]}}
+"""
+
+
+def test_disks(both: Both) -> None:
+    others = {"volume", "bootable", "net", "subnet"}
+    consoles = {"from_volume.console_urls", "from_image.console_urls", "beside_image.console_urls"}
+    both.create(DISKS).compare(others | consoles).delete()
+
+
+USER_DATA = """
+heat_template_version: 2018-08-31
+parameters:
+  script: {type: string, default: "#!/bin/sh\\necho hello\\n"}
+resources:
+  config: {type: OS::Heat::SoftwareConfig, properties: {config: {get_param: script}, group: ungrouped}}
+  raw: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: cirros, networks: [{allocate_network: none}],
+    user_data_format: RAW, user_data: {get_resource: config}}}
+  tools: {type: OS::Nova::Server, metadata: {mine: [1, 2]}, properties: {flavor: m1.tiny, image: cirros,
+    networks: [{allocate_network: none}], user_data_format: HEAT_CFNTOOLS, user_data: {get_param: script}}}
+  agent: {type: OS::Nova::Server, metadata: {mine: 1}, properties: {flavor: m1.tiny, image: cirros,
+    networks: [{allocate_network: none}], user_data_format: SOFTWARE_CONFIG, user_data: {get_param: script},
+    software_config_transport: POLL_SERVER_HEAT}}
+  mime: {type: OS::Heat::MultipartMime, properties: {parts: [{config: "a: 1", subtype: cloud-config},
+    {config: {get_resource: config}, filename: run.sh, subtype: x-shellscript}]}}
+  parts: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: cirros, networks: [{allocate_network: none}],
+    user_data_format: SOFTWARE_CONFIG, user_data: {get_resource: mime}}}
+  ignition: {type: OS::Nova::Server, metadata: {mine: 1}, properties: {flavor: m1.tiny, image: cirros,
+    networks: [{allocate_network: none}], user_data_format: SOFTWARE_CONFIG, software_config_transport: POLL_TEMP_URL,
+    user_data: '{"ignition": {"version": "2.2.0"}}'}}
+"""
+
+#: Programs of ours and of Heat's that do the same.
+SHIPPED = {"cloud-config", "boothook.sh", "part-handler.py", "loguserdata.py"}
+
+
+def booted_with(service: Any, stack: Stack, name: str) -> Any:
+    """The user data of a server: a list of parts with type, name and content, or a text."""
+    server = stack.resource(name)["physical_resource_id"]
+    shown = service.get("compute", f"/servers/{server}", **{"OpenStack-API-Version": "compute 2.96"})["server"]
+    text = base64.b64decode(shown["OS-EXT-SRV-ATTR:user_data"]).decode()
+    message = email.message_from_string(text)
+    if name == "ignition":
+        files = json.loads(text)["storage"]["files"]
+        contents = [urllib.parse.unquote(one["contents"].pop("source").removeprefix("data:,")) for one in files]
+        return [json.dumps(files, sort_keys=True), *contents]
+    if not message.is_multipart():
+        return text
+    return [
+        (part.get_content_type(), part.get_filename(), None if part.get_filename() in SHIPPED else part.get_payload())
+        for part in message.walk()
+        if not part.is_multipart()
+    ]
+
+
+def test_user_data(both: Both, service: Any) -> None:
+    """Servers boot with the same parts: names, types, contents; programs are in own words."""
+    pair = both.create(USER_DATA).compare({"*.console_urls", "config", "mime", "*.os_collect_config.*"})
+    for name in ("raw", "tools", "agent", "parts", "ignition"):
+        ours, theirs = (masked(booted_with(service, stack, name), stack) for stack in pair.stacks)
+        assert ours == theirs, name
+    pair.delete()
+
+
+def masked(value: Any, stack: Stack) -> Any:
+    """Without what is each stack's own: ids, passwords, the ports of our daemons."""
+    if isinstance(value, list | tuple):
+        return [masked(one, stack) for one in value]
+    if not isinstance(value, str):
+        return value
+    text = re.sub(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", "<id>", value.replace(stack.id, "<stack>"))
+    text = re.sub(r'("(?:password|secret_access_key)": )"[^"]*(\\.[^"]*)*"', r'\1"<secret>"', text)
+    text = re.sub(r"temp_url_(sig|expires)=\w+", "<signed>", text).replace(stack.name, "<name>")
+    text = re.sub(r"<name>-(\w+)-[a-z0-9]{12}", r"<name of \1>", text)
+    text = re.sub(r"127.0.0.1:\d+", "<here>", text)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
