@@ -253,7 +253,7 @@ class FirewallRule(NeutronResource):
         found = super().parse_live_resource_data(resource_properties, resource_data)
         if self.PROTOCOL in found and found[self.PROTOCOL] is None:
             found[self.PROTOCOL] = ANY
-        return found
+        return self.drift(resource_properties, found)
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

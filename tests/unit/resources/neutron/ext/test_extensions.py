@@ -261,7 +261,7 @@ def test_shared_is_no_attribute_of_a_firewall(objects: Extended) -> None:
 
 
 @pytest.mark.parametrize(("kind", "live", "seen"), [
-    ("FirewallRule", {"protocol": None, "destination_port": "80", "source_port": "1"}, {"protocol": "any"}),
+    ("FirewallRule", {"protocol": None, "destination_port": "80", "source_port": "1"}, {}),
     ("FirewallRule", {"protocol": "tcp", "destination_port": "81"}, {"protocol": "tcp", "destination_port": "81"}),
     ("Firewall", {"shared": True, "firewall_policy_id": "q"}, {"firewall_policy_id": "q", "value_specs": {}}),
 ])  # fmt: skip
@@ -269,6 +269,11 @@ def test_live_state(objects: Extended, kind: str, live: dict[str, Any], seen: di
     """Null is any protocol; whether a firewall is shared the service does not tell."""
     resource = objects.make(kind, **LIVES[kind][1])
     assert resource.parse_live_resource_data(resource.properties, live) == seen
+
+
+def test_a_rule_that_lost_its_protocol(objects: Extended) -> None:
+    resource = objects.make("FirewallRule", protocol="tcp")
+    assert resource.parse_live_resource_data(resource.properties, {"protocol": None}) == {"protocol": "any"}
 
 
 GONE = ["HealthMonitor", "LoadBalancer", "Pool", "PoolMember", *(f"LBaaS::{name}" for name in (
