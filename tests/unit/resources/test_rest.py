@@ -62,10 +62,11 @@ class Plain(RestResource):
 
 @pytest.fixture(scope="module")
 def types() -> Iterator[None]:
-    known = registry.types()
+    known = registry.global_env()
     for name, cls in (("Test::Rest::Widget", Widget), ("Test::Rest::Plain", Plain)):
-        known.register(name, cls)
+        known.register_class(name, cls)
     yield
+    registry.reset()
 
 
 @pytest.fixture
