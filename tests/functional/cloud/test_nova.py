@@ -11,9 +11,12 @@ import urllib.parse
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.fixtures.api import Stack
 from tests.fixtures.comparison import Both
+from tests.fixtures.polling import until
 
 pytestmark = [pytest.mark.cloud, pytest.mark.keystone, pytest.mark.services]
 
@@ -291,3 +294,128 @@ def masked(value: Any, stack: Stack) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+REPLACED = """
+heat_template_version: 2018-08-31
+parameters:
+  image: {type: string, default: cirros}
+  policy: {type: string, default: REBUILD}
+  user_data: {type: string, default: a}
+  fail: {type: boolean, default: false}
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.7.0.0/24, gateway_ip: null}}
+  given: {type: OS::Neutron::Port, depends_on: subnet, properties: {network: {get_resource: net}}}
+  server:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      image: {get_param: image}
+      image_update_policy: {get_param: policy}
+      networks: [{port: {get_resource: given}}, {subnet: {get_resource: subnet}}]
+      user_data_format: RAW
+      user_data: {get_param: user_data}
+  last: {type: OS::Heat::TestResource, depends_on: server, properties: {fail: {get_param: fail}}}
+outputs:
+  addresses: {value: {get_attr: [server, addresses]}}
+  given: {value: {get_resource: given}}
+"""
+
+
+def physical(stack: Stack) -> str:
+    return str(stack.resource("server")["physical_resource_id"])
+
+
+def ports(stack: Stack) -> set[str]:
+    found = {one["output_key"]: one["output_value"] for one in stack.show()["outputs"]}
+    return {one["port"] for net in found["addresses"].values() for one in net}
+
+
+def test_a_replacement_and_a_rollback(deploy: Any) -> None:
+    """The given port goes to the replacement, and with a rollback comes back, as does the server's own."""
+    stack = deploy(REPLACED)
+    first, before = physical(stack), ports(stack)
+    stack.update(REPLACED, wait=None, parameters={"user_data": "b", "fail": True}, disable_rollback=False)
+    stack.wait("ROLLBACK_COMPLETE", limit=240)
+    assert physical(stack) == first and ports(stack) == before
+    stack.update(REPLACED, parameters={"user_data": "b"})
+    outputs = {one["output_key"]: one["output_value"] for one in stack.show()["outputs"]}
+    assert physical(stack) != first and before & ports(stack) == {outputs["given"]}
+
+
+def test_a_snapshot(both: Both) -> None:
+    """A server goes back to its image by a rebuild."""
+    ignored = {*OTHERS, "server.console_urls"}
+    pair = both.create(REPLACED)
+    for stack in pair.stacks:
+        snapshot = stack.api.post(f"{stack.path}/snapshots", {"name": "s"})
+        where = f"{stack.path}/snapshots/{snapshot['id']}"
+        until(lambda where=where, api=stack.api: api.get(where)["snapshot"]["status"] == "COMPLETE", "snapshot", 120)
+        image = stack.api.get(where)["snapshot"]["data"]["resources"]["server"]["resource_data"]["snapshot_image_id"]
+        before = physical(stack)
+        stack.api.send("POST", f"{where}/restore")
+        stack.wait("RESTORE_COMPLETE", limit=240)
+        shown = stack.resource("server")["attributes"]
+        assert physical(stack) == before and shown["image"]["id"] == image
+        assert stack.api.send("DELETE", where).status_code == 204
+    pair.compare(ignored).delete()
+
+
+ADMIN = """
+heat_template_version: 2018-08-31
+parameters:
+  specs: {type: json, default: {"hw:cpu_policy": shared}}
+  zone: {type: string, default: one}
+  cores: {type: number, default: 11}
+  project: {type: string}
+  public_key: {type: string}
+resources:
+  flavor: {type: OS::Nova::Flavor, properties: {ram: 64, vcpus: 1, disk: 1, extra_specs: {get_param: specs}}}
+  private: {type: OS::Nova::Flavor, properties: {ram: 64, vcpus: 1, is_public: false,
+    tenants: [{get_param: project}]}}
+  aggregate: {type: OS::Nova::HostAggregate, properties: {name: {get_param: OS::stack_id},
+    metadata: {zone: {get_param: zone}}}}
+  key: {type: OS::Nova::KeyPair, properties: {name: {get_param: OS::stack_id}, public_key: {get_param: public_key}}}
+  group: {type: OS::Nova::ServerGroup, properties: {policies: [soft-anti-affinity]}}
+  quota: {type: OS::Nova::Quota, properties: {project: {get_param: project}, cores: {get_param: cores}}}
+outputs:
+  specs: {value: {get_attr: [flavor, extra_specs]}}
+  public: {value: {get_attr: [private, is_public]}}
+  key: {value: {get_attr: [key, public_key]}}
+  name: {value: {get_resource: key}}
+"""
+
+
+def test_what_administrators_make(both_as_admin: Both, tenant: Any) -> None:
+    key = rsa.generate_private_key(65537, 2048).public_key()
+    text = key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode()
+    given = {"project": tenant.realm.project("limited"), "public_key": text}
+    ignored = {"aggregate.id", "key.id", "quota.*"}  # of theirs, `show` is that of a project which has the resource's name
+    pair = both_as_admin.create(ADMIN, parameters=given).compare(ignored)
+    changed = {**given, "specs": {"hw:cpu_policy": "dedicated"}, "zone": "two", "cores": 12}
+    pair.update(ADMIN, parameters=changed).compare(ignored)
+    pair.action("check", "CHECK_COMPLETE").compare(ignored)
+    pair.delete()
+
+
+REFUSED = {
+    "an unknown flavor": "{flavor: nonsense, image: cirros}",
+    "an unknown image": "{flavor: m1.tiny, image: nonsense}",
+    "an unknown key": "{flavor: m1.tiny, image: cirros, key_name: nonsense}",
+    "no image": "{flavor: m1.tiny}",
+    "an unknown network": "{flavor: m1.tiny, image: cirros, networks: [{network: nonsense}]}",
+    "an unknown port": "{flavor: m1.tiny, image: cirros, networks: [{port: nonsense}]}",
+    "two sources": "{flavor: m1.tiny, block_device_mapping_v2: [{image: cirros, swap_size: 1}]}",
+    "files": "{flavor: m1.tiny, image: cirros, personality: {/a: b}}",
+    "a network and none": "{flavor: m1.tiny, image: cirros, networks: [{allocate_network: none}, {network: public}]}",
+}
+
+
+def test_refused(both: Both) -> None:
+    """In the same words."""
+    for properties in REFUSED.values():
+        both.refused(
+            "heat_template_version: 2018-08-31\n"
+            "resources: {server: {type: OS::Nova::Server, properties: %s}}" % properties
+        )
