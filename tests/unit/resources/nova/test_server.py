@@ -323,7 +323,7 @@ def test_user_data_of_a_software_config(world: World) -> None:
 # --- validation
 
 
-DISKS: dict[str, dict[str, Any]] = {
+REFUSED: dict[str, dict[str, Any]] = {
     "Neither image nor bootable volume is specified for instance r": {"image": None},
     "Multiple bootable sources for instance r.": {"block_device_mapping_v2": [{"volume_id": "v"}]},
     "Cannot define the following properties at the same time: block_device_mapping, block_device_mapping_v2.": {
@@ -346,10 +346,10 @@ DISKS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("message", DISKS)
+@pytest.mark.parametrize("message", REFUSED)
 def test_refused(world: World, message: str) -> None:
     world.port("given")
-    resource = world.make("OS::Nova::Server", **world.server_props(**DISKS[message]))
+    resource = world.make("OS::Nova::Server", **world.server_props(**REFUSED[message]))
     with pytest.raises((exceptions.StackValidationFailed, exceptions.ResourcePropertyConflict)) as refused:
         server_validation.validate(resource)
     assert str(refused.value) == message
