@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from openkeel_heat.db import events, models, properties, resources, sql, sync_points
 from openkeel_heat.db.resources import next_key
-from openkeel_heat.db.session import Connection, operation, query
+from openkeel_heat.db.session import Connection, may_be_done, operation, query
 from openkeel_heat.db.sql import Record
 
 _resource = models.resource
@@ -178,6 +178,7 @@ def _recognise(c: Connection, failed: _Pairs) -> None:
             answer.ok = True
         elif (
             answer.why == "fence"
+            and may_be_done()  # else another visit of this engine was here: it is not this one's write
             and row is not None
             and row.atomic_key == next_key(write.atomic_key)
             and row.engine_id == values.get("engine_id", write.engine_id)

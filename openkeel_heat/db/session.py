@@ -55,6 +55,7 @@ __all__ = [
     "configure",
     "dispose",
     "get_engine",
+    "may_be_done",
     "operation",
     "query",
     "watchers",
@@ -140,6 +141,7 @@ def watching(*added: Watcher) -> Iterator[None]:
 
 class _Local(threading.local):
     operation: str = ""
+    may_be_done: bool = False
 
 
 class _Database:
@@ -337,6 +339,7 @@ class Operation(Generic[P, R]):
         if _local.operation:
             raise NestedOperation(f"{self.name} called inside {_local.operation}; use .within(c, …)")
         attempt = 0
+        _local.may_be_done = False
         while True:
             try:
                 return self._once(args, kwargs)
@@ -345,6 +348,7 @@ class Operation(Generic[P, R]):
                 if delay is None:
                     raise
                 LOG.warning("Database operation %(name)s is tried again: %(why)s", {"name": self.name, "why": exc})
+                _local.may_be_done = _local.may_be_done or isinstance(exc, db_exc.DBConnectionError)
             attempt += 1
             time.sleep(delay)
 
@@ -373,6 +377,11 @@ class Operation(Generic[P, R]):
         engine = _database.reader if self.read else _database.writer
         assert engine is not None
         return engine
+
+
+def may_be_done() -> bool:
+    """Inside an operation: was it tried before, and the connection lost, perhaps after the commit?"""
+    return _local.may_be_done
 
 
 def _retry_delay(exc: Exception, attempt: int) -> float | None:

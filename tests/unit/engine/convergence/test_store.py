@@ -89,6 +89,13 @@ def test_a_commit_whose_answer_was_lost_is_recognised(stack, row_id):
     assert resources.get(row_id).rsrc_prop_data_id == answer.properties_id
 
 
+def test_the_same_write_of_another_visit_is_not_recognised(stack, row_id):
+    """Two traversals that follow each other closely find a resource free, in one engine: one of them takes it."""
+    first, second = lock(row_id), lock(row_id)
+    assert [one.ok for one in nodes.apply(stack.id, 't1', [first])[0]] == [True]
+    assert [(one.ok, one.why) for one in nodes.apply(stack.id, 't1', [second])[0]] == [(False, 'fence')]
+
+
 def test_replacement_points_both_ways_or_is_not_made(stack, row_id):
     successor = {'stack_id': stack.id, 'name': 'a', 'replaces': row_id, 'action': 'INIT', 'status': 'COMPLETE',
                  'current_template_id': stack.raw_template_id}
