@@ -185,8 +185,8 @@ def test_a_bucket_and_a_container(both: Both, service: Any) -> None:
         for name in names
     }
     pair = both.create(template(resources, outputs))
-    # Times, ids of transactions, and a header that the client in between adds.
-    pair.compare(
-        {f"container.{header}*" for header in ("x-trans", "x-openstack", "date", "x-timestamp", "last-modified")}
-    )
+    # Times, ids of transactions, and what the connection is like.
+    moving = ("x-trans", "x-openstack", "date", "x-timestamp", "last-modified", "connection")
+    # Heat 27.0.1 shows b''://b''b'' for the URL.
+    pair.compare({f"container.{header}*" for header in moving} | {"outputs.RootURL"})
     pair.delete()
