@@ -269,3 +269,27 @@ def test_a_restarter_does_nothing() -> None:
     stack = FakeStack(hot({"r": {"type": "OS::Heat::HARestarter", "properties": {"InstanceId": "x"}}}))
     assert drive(lifecycle.create(stack["r"]), stack["r"]).short == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
     assert stack["r"].is_hidden()
+
+
+@pytest.mark.parametrize(("name", "properties", "size", "more", "tags"), [
+    ("OS::Heat::InstanceGroup", {"Size": 2}, 2, {}, [("metering.groupname", "g")]),
+    ("AWS::AutoScaling::AutoScalingGroup", {"MinSize": 1, "MaxSize": 3, "VPCZoneIdentifier": ["net"]}, 1,
+     {"SubnetId": "net"}, [("metering.groupname", "g"), ("metering.AutoScalingGroupName", "g")]),
+    ("AWS::AutoScaling::AutoScalingGroup",
+     {"MinSize": 1, "MaxSize": 3, "DesiredCapacity": 3, "Tags": [{"Key": "metering.x", "Value": "v"}]}, 3, {},
+     [("metering.x", "v"), ("metering.AutoScalingGroupName", "g")]),
+])
+def test_members_of_a_launch_configuration(name: str, properties: dict[str, Any], size: int, more: dict[str, Any],
+                                           tags: list[tuple[str, str]]) -> None:
+    """What was given of the launch configuration, with tags that name the group; instances unless mapped otherwise."""
+    given = {"ImageId": "image", "InstanceType": "m1", "NovaSchedulerHints": [{"Key": "a", "Value": "b"}]}
+    stack = ScalingStack(hot({
+        "lc": {"type": "AWS::AutoScaling::LaunchConfiguration", "properties": given},
+        "g": {"type": name, "properties": {"AvailabilityZones": [], "LaunchConfigurationName": "lc", **properties}}}))
+    stack["lc"]._stored_properties_data = dict(stack["lc"].properties.data)
+    Driver(lifecycle.create(stack["g"]), stack["g"]).run(until=Pause)
+    (child,) = stack.nested_stacks.children.values()
+    made = child["template"]
+    assert made.env.user_env_as_dict()["resource_registry"]["OS::Heat::ScaledResource"] == "AWS::EC2::Instance"
+    expected = {**given, **more, "Tags": [{"Key": key, "Value": value} for key, value in tags]}
+    assert [snippet["Properties"] for snippet in made.t["Resources"].values()] == [expected] * size
