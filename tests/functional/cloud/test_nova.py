@@ -152,7 +152,7 @@ def test_security_groups(both: Both, service: Any) -> None:
     pair.delete()
 
 
-def test_changes_of_networks(both: Both, service: Any) -> None:
+def test_changes_of_networks(both: Both, service: Any, tenant: Any) -> None:
     """From each form to another, and on to a third."""
     before = {
         "one": "[{network: {get_resource: net}}]",
@@ -182,7 +182,7 @@ def test_changes_of_networks(both: Both, service: Any) -> None:
     pair.update(servers(after)).compare(ignore(after))
     pair.update(servers(last)).compare(ignore(last))
     pair.delete()
-    left = service.get("network", "/v2.0/ports?fields=name")["ports"]
+    left = service.get("network", f"/v2.0/ports?fields=name&project_id={tenant.project}")["ports"]
     assert [port for port in left if "-port-" in port["name"]] == []
 
 
@@ -391,7 +391,8 @@ def test_what_administrators_make(both_as_admin: Both, tenant: Any) -> None:
     key = rsa.generate_private_key(65537, 2048).public_key()
     text = key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode()
     given = {"project": tenant.realm.project("limited"), "public_key": text}
-    ignored = {"aggregate.id", "key.id", "quota.*"}  # of theirs, `show` is that of a project which has the resource's name
+    # Of theirs, `show` of the quota is that of a project which has the name of the resource.
+    ignored = {"aggregate.id", "key.id", "quota.*"}
     pair = both_as_admin.create(ADMIN, parameters=given).compare(ignored)
     changed = {**given, "specs": {"hw:cpu_policy": "dedicated"}, "zone": "two", "cores": 12}
     pair.update(ADMIN, parameters=changed).compare(ignored)
