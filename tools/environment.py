@@ -56,7 +56,9 @@ def ensure(*extras: str) -> pathlib.Path:
         venv.EnvBuilder(with_pip=True, symlinks=True).create(where)
     say(f"installing openkeel-heat[{wanted}] (a minute or two the first time)")
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*pip, "-c", str(ROOT / "constraints.txt"), "-e", f"{ROOT}[{wanted}]"], check=True)
+    done = subprocess.run([*pip, "-c", str(ROOT / "constraints.txt"), "-e", f"{ROOT}[{wanted}]"], check=False)
+    if done.returncode:
+        sys.exit("pip could not install what is needed (see above); is the package index reachable?")
     stamp.write_text(fingerprint)
     return where
 

@@ -65,6 +65,13 @@ def encryption_key(state_dir: str) -> str:
         return lines.read().strip()
 
 
+def private_database(state_dir: str) -> str:
+    """The path of the database, which only its owner can read: SQLite gives the files beside it the same mode."""
+    path = os.path.join(os.path.abspath(state_dir), "heat.sqlite")
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    return path
+
+
 def set_defaults(conf: cfg.ConfigOpts, state_dir: str) -> None:
     """Stand alone wherever the configuration does not say otherwise."""
     import oslo_messaging
@@ -72,9 +79,7 @@ def set_defaults(conf: cfg.ConfigOpts, state_dir: str) -> None:
     from openkeel_heat.common import config
 
     os.makedirs(state_dir, exist_ok=True)
-    conf.set_default(
-        "connection", "sqlite:///" + os.path.join(os.path.abspath(state_dir), "heat.sqlite"), group="database"
-    )
+    conf.set_default("connection", f"sqlite:///{private_database(state_dir)}", group="database")
     oslo_messaging.TransportURL.parse(conf, "fake://")  # registers the option
     conf.set_default("transport_url", "fake://")
     conf.set_default("flavor", "noauth", group="paste_deploy")

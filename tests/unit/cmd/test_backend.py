@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -72,6 +74,16 @@ def test_native_threads_without_eventlet() -> None:
     subprocess.run(
         [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     )
+
+
+def test_only_the_owner_reads_the_database(tmp_path: pathlib.Path) -> None:
+    path = pathlib.Path(all_in_one.private_database(str(tmp_path)))
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE t (a)")
+        assert {one.stat().st_mode & 0o777 for one in tmp_path.iterdir()} == {0o600}
+    assert all_in_one.private_database(str(tmp_path)) == str(path)  # one that is there stays as it is
+    assert path.stat().st_size > 0
 
 
 def test_encryption_key_stays(tmp_path: pathlib.Path) -> None:
