@@ -71,6 +71,8 @@ PAUSE_FACTOR = 2.0
 
 # Seconds in a row for which a service may say "later" before that is a failure.
 LONGEST_PATIENCE = 120.0
+# The longest of these pauses, unless the service asks for a longer one.
+LONGEST_PAUSE = 8.0
 
 # How often a break point is looked at without anybody waking the resource.
 HOOK_PAUSE = 1.0
@@ -180,7 +182,11 @@ def _pause_asked(error: Exception, waited: float) -> tuple[float, float]:
     seconds = patience.asked_pause(error)
     if seconds is None or waited > LONGEST_PATIENCE:
         raise error
-    return seconds, waited if isinstance(error, patience.ComeBack) else waited + max(seconds, FIRST_PAUSE)
+    if isinstance(error, patience.ComeBack):
+        return seconds, waited
+    # The longer a service is away, the less it is asked.
+    seconds = max(seconds, FIRST_PAUSE, min(waited / 2, LONGEST_PAUSE))
+    return seconds, waited + seconds
 
 
 def _poll(resource: Resource, name: str, handler_name: str, handler_data: Any) -> Lifecycle:

@@ -334,3 +334,18 @@ def test_many_in_progress_are_listed_not_shown(
     assert {driver.short[-1] for driver in drivers} == {"CREATE_COMPLETE"}
     assert service.count("GET", "/widgets/.+") <= 4
     assert service.count("GET") < 20
+
+
+def test_a_service_that_stays_away_is_asked_less_and_less() -> None:
+    """Not at all any more after two minutes; one that says how long it needs is asked then."""
+    error, waited, pauses = RuntimeError("away"), 0.0, []
+    error.again_in = 0.3  # type: ignore[attr-defined]
+    while waited <= lifecycle.LONGEST_PATIENCE:
+        pause, waited = lifecycle._pause_asked(error, waited)
+        pauses.append(pause)
+    assert pauses == sorted(pauses) and pauses[0] == 0.3 and pauses[-1] == lifecycle.LONGEST_PAUSE
+    assert len(pauses) < 30
+    with pytest.raises(RuntimeError, match="away"):
+        lifecycle._pause_asked(error, waited)
+    error.again_in = 20.0  # type: ignore[attr-defined]
+    assert lifecycle._pause_asked(error, 1.0) == (20.0, 21.0)
