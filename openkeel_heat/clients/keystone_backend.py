@@ -215,6 +215,7 @@ class KeystoneBackend:
             self.client.trusts.delete(trust_id)
         except (errors.NotFound, errors.Unauthorized):
             LOG.debug("Trust %s is gone already", trust_id)
+        sessions.forget_trust(trust_id)
 
     # --- projects and users of stacks
 

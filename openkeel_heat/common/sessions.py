@@ -97,3 +97,12 @@ def shared(auth: plugin.BaseAuthPlugin, trust: bool = False) -> Any:
         while len(kept) > limit:
             kept.popitem(last=False)
         return known
+
+
+def forget_trust(trust_id: str) -> None:
+    """Whoever acts by this trust asks for a token anew, and hears when the trust is gone."""
+    process = _process
+    with process.lock:
+        for key, auth in list(process.trusts.items()):
+            if getattr(auth, "_trust_id", None) == trust_id:
+                del process.trusts[key]

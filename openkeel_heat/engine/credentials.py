@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from openkeel_heat.common import config, exceptions
+from openkeel_heat.common import config, exceptions, sessions
 from openkeel_heat.common.i18n import _
 
 if TYPE_CHECKING:
@@ -147,6 +147,7 @@ def refresh(context: Any, stack: Stack) -> int | None:
 
 def _is_usable(context: Any, row: Any) -> bool:
     """Whether Keystone still knows the trust. When it cannot be asked, the trust is believed in."""
+    sessions.forget_trust(row["trust_id"])
     try:
         _context_of(row, context.request_id)._load_keystone_data()
     except exceptions.AuthorizationFailure:

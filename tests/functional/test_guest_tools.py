@@ -17,6 +17,7 @@ import requests
 
 from tests.fixtures import catalogue, client_venv, stores
 from tests.fixtures.api import Api, Stack
+from tests.fixtures.polling import until
 from tests.fixtures.processes import run
 from tests.fixtures.service import OURS, Installation
 
@@ -240,7 +241,14 @@ def test_os_collect_config(
         except requests.RequestException:
             pytest.skip("the test bed's Swift is not up (tools/testbed/testbed up swift)")
     stack = create(server(transport))
-    metadata = Guest(tmp_path, tools).collect(collector, collect(stack, collector))
+    guest = Guest(tmp_path, tools)
+
+    def polled() -> dict[str, Any] | None:
+        """The server is there before its deployment is: it polls until it sees one."""
+        found = guest.collect(collector, collect(stack, collector))
+        return found if found["deployments"] else None
+
+    metadata = until(polled, "a deployment is seen", 60, 1.0)
     assert (tmp_path / "out" / "etc" / "colour").read_text() == "colour = blue\n"
     (deployment,) = metadata["deployments"]
     inputs = {one["name"]: one["value"] for one in deployment["inputs"]}

@@ -254,9 +254,9 @@ def test_signed_requests(guarded: Guarded, vault: Vault, api: Watched) -> None:
     url = guarded.cfn_root + "/v1/"
     signed = access_cfn.signed(key, "GET", url, params)
     vault.keep("signature", signed["Signature"])
-    for query in (signed, {**signed, "Signature": vault.new("wrong signature")}):
+    for query, status in ((signed, 200), ({**signed, "Signature": vault.new("wrong signature")}, 403)):
         reply = requests.get(url, params=query, timeout=60)
-        assert reply.status_code == 403
+        assert reply.status_code == status
         assert not vault.found_in(reply.text)
 
 
