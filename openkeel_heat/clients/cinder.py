@@ -11,7 +11,7 @@ from oslo_config import cfg
 from openkeel_heat.clients.answer import Answer
 from openkeel_heat.clients.constants import MEMOIZE_EXTENSIONS, ExtensionMixin
 from openkeel_heat.clients.rest_errors import RestError
-from openkeel_heat.clients.service import RestClientPlugin
+from openkeel_heat.clients.service import MicroversionedPlugin
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
 
@@ -24,7 +24,7 @@ class NotFound(RestError):
     """Nothing of that name or id, as cinderclient says it."""
 
 
-class CinderClientPlugin(ExtensionMixin, RestClientPlugin):
+class CinderClientPlugin(ExtensionMixin, MicroversionedPlugin):
     NAME = "cinder"
     MAX_MICROVERSION = "3.71"
     MAX_MICROVERSION_OPTION = "max_cinder_api_microversion"
@@ -47,20 +47,6 @@ class CinderClientPlugin(ExtensionMixin, RestClientPlugin):
     def get_max_microversion(self) -> str:
         self.get_volume_api_version()
         return self.microversion() or self.CINDER_API_VERSION
-
-    def is_version_supported(self, version: str) -> bool:
-        return _numbers(version) <= _numbers(self.get_max_microversion())
-
-    def client(self, version: str | None = None) -> Any:
-        """cinderclient's own client, for plug-ins of others; of the newest version if none is asked for."""
-        if version is None:
-            version = self.get_max_microversion()
-        elif not self.is_version_supported(version):
-            raise exceptions.InvalidServiceVersion(version=version, service=self._get_service_name())
-        with self._instances_lock:
-            if version not in self._client_instances:
-                self._client_instances[version] = self._create(version)
-            return self._client_instances[version]
 
     def _create(self, version: str | None = None) -> Any:
         from cinderclient import client
@@ -160,7 +146,3 @@ class CinderClientPlugin(ExtensionMixin, RestClientPlugin):
         if status not in ("available", "deleting"):
             raise exceptions.ResourceUnknownStatus(resource_status=status, result=_("Volume detachment failed"))
         return True
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

@@ -54,11 +54,14 @@ class GlanceClientPlugin(RestClientPlugin):
     # --- finders
 
     def find_image_by_name_or_id(self, image_identifier: str) -> str:
-        """The id; remembered for the project where ``[resource_finder_cache]`` says so."""
-        found: str = MEMOIZE_FINDER.get_or_create(
-            "|".join([*self._scope(), IMAGES, str(image_identifier)]), lambda: self.get_image(image_identifier)["id"]
-        )
-        return found
+        """The id; looked up once in an operation, remembered for the project where ``[resource_finder_cache]`` says so.
+        """
+
+        def find() -> str:
+            where = "|".join([*self._scope(), IMAGES, str(image_identifier)])
+            return str(MEMOIZE_FINDER.get_or_create(where, lambda: self.get_image(image_identifier)["id"]))
+
+        return str(self.once((IMAGES, image_identifier), find))
 
     def get_image(self, image_identifier: str) -> Answer:
         """The image that has it for its id, else the only one that has it for its name."""

@@ -22,7 +22,7 @@ from openkeel_heat.clients import nova_userdata, rest_errors
 from openkeel_heat.clients.answer import Answer
 from openkeel_heat.clients.cache import MEMOIZE_FINDER
 from openkeel_heat.clients.nova_servers import ServerActions
-from openkeel_heat.clients.service import RestClientPlugin
+from openkeel_heat.clients.service import MicroversionedPlugin
 from openkeel_heat.common import clock, exceptions
 from openkeel_heat.common.i18n import _
 
@@ -54,7 +54,7 @@ class Server(Answer):
         return {label: [one["addr"] for one in addresses[label]] for label in sorted(addresses)}
 
 
-class NovaClientPlugin(ServerActions, RestClientPlugin):
+class NovaClientPlugin(ServerActions, MicroversionedPlugin):
     NAME = "nova"
     MAX_MICROVERSION = "2.96"
     MAX_MICROVERSION_OPTION = "max_nova_api_microversion"
@@ -84,20 +84,6 @@ class NovaClientPlugin(ServerActions, RestClientPlugin):
 
     def get_max_microversion(self) -> str:
         return self.microversion() or self.NOVA_API_VERSION
-
-    def is_version_supported(self, version: str) -> bool:
-        return _numbers(version) <= _numbers(self.get_max_microversion())
-
-    def client(self, version: str | None = None) -> Any:
-        """novaclient's own client, for plug-ins of others; of the newest version if none is asked for."""
-        if version is None:
-            version = self.get_max_microversion()
-        elif not self.is_version_supported(version):
-            raise exceptions.InvalidServiceVersion(version=version, service=self._get_service_name())
-        with self._instances_lock:
-            if version not in self._client_instances:
-                self._client_instances[version] = self._create(version)
-            return self._client_instances[version]
 
     def _create(self, version: str | None = None) -> Any:
         from novaclient import client
@@ -345,7 +331,3 @@ _flavors: dict[tuple[str, ...], tuple[float, dict[str, Any]]] = {}
 
 #: A flavor was made, changed or deleted.
 forget_flavors = _flavors.clear
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

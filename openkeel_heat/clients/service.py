@@ -27,6 +27,7 @@ from oslo_utils import uuidutils
 
 from openkeel_heat.clients import polling, rest_errors
 from openkeel_heat.clients.cache import MEMOIZE_FINDER
+from openkeel_heat.clients.microversions import MicroversionMixin
 from openkeel_heat.clients.once import once
 from openkeel_heat.clients.plugin import ClientPlugin
 from openkeel_heat.clients.rest import RestClient
@@ -254,6 +255,13 @@ class RestClientPlugin(ClientPlugin):
             return [{}]
         # Longer lines are refused by some servers in between.
         return [{"id": ids[start : start + 50]} for start in range(0, len(ids), 50)]
+
+
+class MicroversionedPlugin(MicroversionMixin, RestClientPlugin):
+    """A service whose own client, for plugins of others, is made for a microversion."""
+
+    def is_version_supported(self, version: str) -> bool:
+        return _version(version) <= _version(self.get_max_microversion())
 
 
 def _version(text: str) -> tuple[int, int]:

@@ -269,7 +269,7 @@ class RequestContext(oslo_context.RequestContext):
                     LOG.error("The [%s] section has no credentials", keystone_options.TRUSTEE)
                     raise exceptions.AuthorizationFailure()
                 # Without a trust it is the service's own account.
-                self._trusts_auth_plugin = sessions.shared(made, trust=bool(self.trust_id))
+                self._trusts_auth_plugin = sessions.shared(made, self.trust_id)
             return self._trusts_auth_plugin
 
     def _create_auth_plugin(self) -> plugin.BaseAuthPlugin:

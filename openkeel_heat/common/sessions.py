@@ -33,8 +33,9 @@ class _Process:
         self.adapter: Any = None
         self.discovery: dict[str, Any] = {}
         self.discovery_until = 0.0
-        self.accounts: OrderedDict[str, Any] = OrderedDict()
-        self.trusts: OrderedDict[str, Any] = OrderedDict()
+        #: By trust, and keystoneauth's id of the account.
+        self.accounts: OrderedDict[tuple[str | None, str], Any] = OrderedDict()
+        self.trusts: OrderedDict[tuple[str | None, str], Any] = OrderedDict()
 
 
 _process = _Process()
@@ -81,19 +82,19 @@ def _discovery() -> dict[str, Any]:
         return process.discovery
 
 
-def shared(auth: plugin.BaseAuthPlugin, trust: bool = False) -> Any:
+def shared(auth: plugin.BaseAuthPlugin, trust_id: str | None = None) -> Any:
     """The plug-in of this process that authenticates as *auth* does: its token is used until it ends or is refused.
 
-    For accounts of the configuration, alone or with a *trust*, never for those of users.
+    For accounts of the configuration, alone or with a trust, never for those of users.
     """
     key = auth.get_cache_id()
     if not key:
         return auth
     process = _process
     with process.lock:
-        kept, limit = (process.trusts, TRUSTS) if trust else (process.accounts, ACCOUNTS)
-        known = kept.setdefault(key, auth)
-        kept.move_to_end(key)
+        kept, limit = (process.trusts, TRUSTS) if trust_id else (process.accounts, ACCOUNTS)
+        known = kept.setdefault((trust_id, key), auth)
+        kept.move_to_end((trust_id, key))
         while len(kept) > limit:
             kept.popitem(last=False)
         return known
@@ -103,6 +104,5 @@ def forget_trust(trust_id: str) -> None:
     """Whoever acts by this trust asks for a token anew, and hears when the trust is gone."""
     process = _process
     with process.lock:
-        for key, auth in list(process.trusts.items()):
-            if getattr(auth, "_trust_id", None) == trust_id:
-                del process.trusts[key]
+        for name in [name for name in process.trusts if name[0] == trust_id]:
+            del process.trusts[name]

@@ -189,7 +189,7 @@ def cleanup(context: Any, stack: Stack, abandon: bool = False) -> bool:
     """After a root stack is gone: the project of its users, then the credentials. False: Keystone would not, try again.
 
     The credentials go last: where no request is behind the work they are what it is done with, and that the row of a
-    deleted stack still names some says that this is to be done yet (:func:`clean_again`).
+    deleted stack still names some says that this is to be done yet, which recovery looks for.
     """
     if stack.owner_id or stack.id is None:
         return True
@@ -202,16 +202,3 @@ def cleanup(context: Any, stack: Stack, abandon: bool = False) -> bool:
     creds_id, stack.user_creds_id = stack.user_creds_id, None
     discard(context, creds_id, stack)
     return True
-
-
-def clean_again(context: Any, stack_id: str) -> None:
-    """What an engine did not come to, or Keystone would not do, after the stack was deleted."""
-    from openkeel_heat.engine.stack import Stack
-
-    stack = Stack.load(context, stack_id, show_deleted=True)
-    LOG.info("Project and credentials of the deleted stack %s are still there", stack.name)
-    try:
-        stack.context = stored_context(stack)
-    except Exception as error:
-        LOG.warning("Stack %s has no usable credentials: %s", stack_id, error)
-    cleanup(stack.context, stack)

@@ -56,6 +56,7 @@ class Recovery:
         self.interval = interval
         self._suspects: dict[str, set[Any]] = {}
         self._former: dict[str, set[Any]] = {}
+        self._uncleaned: dict[str, int] = {}
         self._scans = 0
         self._lock = threading.Lock()
         self._timer: Any = None
@@ -105,7 +106,7 @@ class Recovery:
                     seen[row['id']] = suspects
             self._former, self._suspects = self._suspects, seen
             self._leftovers(context, seen)
-            self._uncleaned(context, seen)
+            self._clean(context)
             scalings.look(self.hub, context, self._former, seen)
             for snapshot_id in recovery.dying_snapshots():
                 self._snapshot(context, snapshot_id, seen)
@@ -140,15 +141,14 @@ class Recovery:
                 if found is not None and found.id == row['traversal_id']:
                     completion.end_again(self.hub, _with_owner(self.hub, found))
 
-    def _uncleaned(self, context: Any, seen: dict[str, set[Any]]) -> None:
+    def _clean(self, context: Any) -> None:
         """Another engine may just be about it; and a Keystone that refuses need not be asked all the time."""
-        for stack_id in recovery.uncleaned(clock.utcnow() - CLEAN_AGAIN):
-            key = f'uncleaned {stack_id}'
-            scans = min(self._former.get(key, {0})) + 1
-            seen[key] = {scans}
-            if scans in (2, 3) or scans % SELDOM == 0:
+        waiting = recovery.uncleaned(clock.utcnow() - CLEAN_AGAIN)
+        self._uncleaned = {stack_id: self._uncleaned.get(stack_id, 0) + 1 for stack_id in waiting}
+        for stack_id, looks in self._uncleaned.items():
+            if looks in (2, 3) or looks % SELDOM == 0:
                 try:
-                    credentials.clean_again(context, stack_id)
+                    _clean_again(context, stack_id)
                 except Exception:
                     LOG.exception('What is left of the deleted stack %s could not be cleared away', stack_id)
 
@@ -191,6 +191,15 @@ def context_of(stack: Any) -> Any:
         LOG.debug('Stack %s has no usable credentials: %s', stack.id, exc)
         return stack.context
     return context
+
+
+def _clean_again(context: Any, stack_id: str) -> None:
+    """What an engine did not come to, or Keystone would not do, after the stack was deleted."""
+    from openkeel_heat.engine.stack import Stack
+
+    stack = Stack.load(context, stack_id)
+    LOG.info('Project and credentials of the deleted stack %s are still there', stack.name)
+    credentials.cleanup(context_of(stack), stack)
 
 
 def _with_owner(hub: Convergence, found: Traversal) -> Traversal:

@@ -304,12 +304,16 @@ class RestResource(Resource):
 
     # --- check
 
+    def look(self) -> Any:
+        """What there is of it; not found is an error."""
+        return self._show_resource()
+
     def verify_presence(self) -> None:
         """Heat checks few types; the others at least have to be there."""
         if self.resource_id is None:
             return
         try:
-            self._show_resource()
+            self.look()
         except Exception as error:
             if self._default_client_plugin().is_not_found(error):
                 raise

@@ -26,7 +26,40 @@ PFS_GROUPS = [f"group{number}" for number in (2, 5, *range(14, 32))]
 NO_SHA1 = "vpn-no-sha1-3des"
 
 
+LIFETIME_UNITS, LIFETIME_VALUE = "units", "value"
+
+
+def _lifetime(update_allowed: bool) -> properties.Schema:
+    return properties.Schema(
+        properties.Schema.MAP,
+        _("How long a security association lasts."),
+        update_allowed=update_allowed,
+        schema={
+            LIFETIME_UNITS: properties.Schema(
+                properties.Schema.STRING,
+                _("What the lifetime is counted in."),
+                default="seconds",
+                constraints=[constraints.AllowedValues(["seconds", "kilobytes"])],
+            ),
+            LIFETIME_VALUE: properties.Schema(
+                properties.Schema.INTEGER, _("The lifetime in that unit."), default=3600
+            ),
+        },
+    )
+
+
+def _pfs(update_allowed: bool) -> properties.Schema:
+    return properties.Schema(
+        properties.Schema.STRING,
+        _("Group for perfect forward secrecy."),
+        default="group5",
+        update_allowed=update_allowed,
+        constraints=[constraints.AllowedValues(PFS_GROUPS)],
+    )
+
+
 class _Policy(NeutronResource):
+    _LIFETIME_KEYS = (LIFETIME_UNITS, LIFETIME_VALUE)
     AUTH_ALGORITHM = "auth_algorithm"
 
     def _fitting(self, body: dict[str, Any], given: properties.Properties) -> dict[str, Any]:
@@ -65,7 +98,6 @@ class IKEPolicy(_Policy):
         "name", "description", "auth_algorithm", "encryption_algorithm", "phase1_negotiation_mode", "lifetime",
         "pfs", "ike_version",
     )
-    _LIFETIME_KEYS = (LIFETIME_UNITS, LIFETIME_VALUE) = ("units", "value")
     ATTRIBUTES = (
         AUTH_ALGORITHM_ATTR, DESCRIPTION_ATTR, ENCRYPTION_ALGORITHM_ATTR, IKE_VERSION_ATTR, LIFETIME_ATTR,
         NAME_ATTR, PFS_ATTR, PHASE1_NEGOTIATION_MODE_ATTR, TENANT_ID,
@@ -97,29 +129,8 @@ class IKEPolicy(_Policy):
             default="main",
             constraints=[constraints.AllowedValues(["main"])],
         ),
-        LIFETIME: properties.Schema(
-            properties.Schema.MAP,
-            _("How long a security association lasts."),
-            update_allowed=True,
-            schema={
-                LIFETIME_UNITS: properties.Schema(
-                    properties.Schema.STRING,
-                    _("What the lifetime is counted in."),
-                    default="seconds",
-                    constraints=[constraints.AllowedValues(["seconds", "kilobytes"])],
-                ),
-                LIFETIME_VALUE: properties.Schema(
-                    properties.Schema.INTEGER, _("The lifetime in that unit."), default=3600
-                ),
-            },
-        ),
-        PFS: properties.Schema(
-            properties.Schema.STRING,
-            _("Group for perfect forward secrecy."),
-            default="group5",
-            update_allowed=True,
-            constraints=[constraints.AllowedValues(PFS_GROUPS)],
-        ),
+        LIFETIME: _lifetime(update_allowed=True),
+        PFS: _pfs(update_allowed=True),
         IKE_VERSION: properties.Schema(
             properties.Schema.STRING,
             _("Version of IKE."),
@@ -156,7 +167,6 @@ class IPsecPolicy(_Policy):
         "name", "description", "transform_protocol", "encapsulation_mode", "auth_algorithm",
         "encryption_algorithm", "lifetime", "pfs",
     )
-    _LIFETIME_KEYS = (LIFETIME_UNITS, LIFETIME_VALUE) = ("units", "value")
     ATTRIBUTES = (
         AUTH_ALGORITHM_ATTR, DESCRIPTION_ATTR, ENCAPSULATION_MODE_ATTR, ENCRYPTION_ALGORITHM_ATTR,
         LIFETIME_ATTR, NAME_ATTR, PFS_ATTR, TENANT_ID, TRANSFORM_PROTOCOL_ATTR,
@@ -192,27 +202,8 @@ class IPsecPolicy(_Policy):
             default="aes-128",
             constraints=[constraints.AllowedValues(ENCRYPTION_ALGORITHMS)],
         ),
-        LIFETIME: properties.Schema(
-            properties.Schema.MAP,
-            _("How long a security association lasts."),
-            schema={
-                LIFETIME_UNITS: properties.Schema(
-                    properties.Schema.STRING,
-                    _("What the lifetime is counted in."),
-                    default="seconds",
-                    constraints=[constraints.AllowedValues(["seconds", "kilobytes"])],
-                ),
-                LIFETIME_VALUE: properties.Schema(
-                    properties.Schema.INTEGER, _("The lifetime in that unit."), default=3600
-                ),
-            },
-        ),
-        PFS: properties.Schema(
-            properties.Schema.STRING,
-            _("Group for perfect forward secrecy."),
-            default="group5",
-            constraints=[constraints.AllowedValues(PFS_GROUPS)],
-        ),
+        LIFETIME: _lifetime(update_allowed=False),
+        PFS: _pfs(update_allowed=False),
     }
 
     attributes_schema = {

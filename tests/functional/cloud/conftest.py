@@ -11,10 +11,15 @@
     The same on ours and on Heat 27.0.1: see :mod:`tests.fixtures.comparison`.
 ``service``
     The services themselves with the credentials of the admin: ``service.get("network", "/v2.0/ports?device_id=…")``.
+``outside``
+    Nobody else makes external networks, or takes the only one, as long as the test goes on.
 """
 
 from __future__ import annotations
 
+import fcntl
+import pathlib
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -166,3 +171,16 @@ def both(three_daemons: tuple[Installation, str], tenant: Tenant) -> Iterator[Bo
 @pytest.fixture
 def both_as_admin(three_daemons: tuple[Installation, str], tenant: Tenant) -> Iterator[Both]:
     yield from _both(three_daemons[1], tenant, tenant.boss)
+
+
+@pytest.fixture
+def outside(service: Services) -> Iterator[None]:
+    """What leads outside is this test's alone: EC2 types take the one external network of the cloud, whoever made it.
+
+    Tests with such types, and tests that make external networks, may run at the same time.
+    """
+    with open(pathlib.Path(tempfile.gettempdir()) / "openkeel-test-outside", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        found = service.get("network", "/v2.0/networks?router:external=True&fields=name")["networks"]
+        assert [network["name"] for network in found] == ["public"], "external networks of others are left over"
+        yield

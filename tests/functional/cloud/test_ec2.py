@@ -46,7 +46,7 @@ def group(*ingress: dict[str, Any], **more: Any) -> dict[str, Any]:
     return one("SecurityGroup", GroupDescription="g", SecurityGroupIngress=list(ingress), **more)
 
 
-def test_a_vpc_with_an_interface_and_an_address(both: Both, service: Any) -> None:
+def test_a_vpc_with_an_interface_and_an_address(outside: None, both: Both, service: Any) -> None:
     def stack(**props: Any) -> dict[str, Any]:
         resources = {
             **INSIDE,
@@ -76,7 +76,7 @@ def test_a_vpc_with_an_interface_and_an_address(both: Both, service: Any) -> Non
     pair.delete()
 
 
-def test_an_address_of_the_same_stack(deploy: Any, service: Any) -> None:
+def test_an_address_of_the_same_stack(outside: None, deploy: Any, service: Any) -> None:
     """Heat 27.0.1 refuses the template: it looks at the id of the address before there is one.
 
     Nor can it attach the gateway: it looks for routers by ids that it has not loaded.

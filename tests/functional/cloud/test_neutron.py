@@ -177,7 +177,7 @@ OPERATED_IGNORED = {
 }
 
 
-def test_what_administrators_make(both_as_admin: Both) -> None:
+def test_what_administrators_make(outside: None, both_as_admin: Both) -> None:
     pair = both_as_admin.create(hot(OPERATED, **OPERATED_OUTPUTS)).compare(ignore=OPERATED_IGNORED)
     after = changed(
         OPERATED,

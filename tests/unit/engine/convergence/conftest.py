@@ -11,7 +11,9 @@ from oslo_config import cfg
 
 from openkeel_heat.common import config
 from openkeel_heat.db import migrate, models, session, stacks, templates
+from openkeel_heat.engine.convergence.recovery import Recovery
 from tests.fixtures import stores
+from tests.unit.engine.convergence.life import DEAD, Life
 
 KINDS = ['sqlite', pytest.param('mariadb', marks=pytest.mark.services),
          pytest.param('postgresql', marks=pytest.mark.services)]
@@ -64,3 +66,19 @@ def stack(database, template_id) -> Any:
         'action': 'CREATE', 'status': 'IN_PROGRESS', 'status_reason': '', 'current_traversal': 't1',
         'convergence': True})
     return stacks.get(stack_id)
+
+
+@pytest.fixture
+def life(engine) -> Iterator[Life]:
+    one = Life(engine)
+    yield one
+    if one.identity and one.row.deleted_at is None:
+        one.delete()
+
+
+@pytest.fixture
+def graveyard(life, monkeypatch):
+    """An engine that is dead."""
+    monkeypatch.setattr(life.hub.liveness, '_probe', lambda engine_id: engine_id != DEAD)
+    monkeypatch.setattr(life.hub.liveness, '_known', {})
+    return Recovery(life.hub)
