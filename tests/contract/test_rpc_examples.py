@@ -160,6 +160,8 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
                      "reauthentication_auth_method"):
             conf.clear_override(name)
         conf.clear_override("driver", group="oslo_messaging_notifications")
+        all_in_one.clear_defaults(conf)
+        conf.reset()
 
 
 #: Rows are compared after these sections; of these tables, without what counts the writes of Heat's way of working.

@@ -142,7 +142,8 @@ def test_cfn_signal_of_a_failure(tools: pathlib.Path, create: Callable[..., Stac
 
 
 def collect(stack: Stack, transport: str) -> dict[str, Any]:
-    stack.wait_resource("deployment", "IN_PROGRESS")
+    # Its state is written before it is made: only then is it among what the server sees.
+    until(lambda: stack.resource("deployment")["physical_resource_id"], "there is a deployment", 30, 0.1)
     found = stack.outputs()["collect"][transport]
     assert found
     return dict(found)
@@ -241,14 +242,7 @@ def test_os_collect_config(
         except requests.RequestException:
             pytest.skip("the test bed's Swift is not up (tools/testbed/testbed up swift)")
     stack = create(server(transport))
-    guest = Guest(tmp_path, tools)
-
-    def polled() -> dict[str, Any] | None:
-        """The server is there before its deployment is: it polls until it sees one."""
-        found = guest.collect(collector, collect(stack, collector))
-        return found if found["deployments"] else None
-
-    metadata = until(polled, "a deployment is seen", 60, 1.0)
+    metadata = Guest(tmp_path, tools).collect(collector, collect(stack, collector))
     assert (tmp_path / "out" / "etc" / "colour").read_text() == "colour = blue\n"
     (deployment,) = metadata["deployments"]
     inputs = {one["name"]: one["value"] for one in deployment["inputs"]}

@@ -10,6 +10,7 @@ import pytest
 from openkeel_heat.clients import cinder as cinder_client, polling
 from openkeel_heat.common import exceptions
 from tests.fixtures.fake_cinder import FakeCinder
+from tests.fixtures.fake_glance import FakeGlance
 from tests.fixtures.rest_server import FakeCloud
 from tests.unit.conftest import Option
 
@@ -134,3 +135,15 @@ def test_how_far_attaching_and_detaching_have_come(
     assert outcome("check_attach_volume_complete") == attached
     assert outcome("check_detach_volume_complete") == detached
     assert plugin.check_detach_volume_complete("absent") is True
+
+
+def test_an_image_is_looked_up_once_in_an_operation(option: Option) -> None:
+    with FakeGlance() as glance:
+        cloud = FakeCloud(image=glance)
+        image = glance.add(name="cirros")["id"]
+        for _member in range(3):
+            assert cloud.plugin("glance").find_image_by_name_or_id("cirros") == image
+        assert glance.count("GET", "/v2/images.*") == 1
+        cloud.context.request_id = "req-the-next"
+        assert cloud.plugin("glance").find_image_by_name_or_id("cirros") == image
+        assert glance.count("GET", "/v2/images.*") == 2

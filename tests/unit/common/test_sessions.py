@@ -103,18 +103,27 @@ def test_accounts_are_told_apart() -> None:
     assert sessions.shared(account()) is not first  # bounded
 
 
-def test_a_trust_has_one_token_and_takes_no_room_of_accounts() -> None:
-    def trusted(trust_id: str) -> Any:
-        return generic.Password("http://k", username="heat", password="p", trust_id=trust_id)
+def trusted(trust_id: str) -> Any:
+    return sessions.shared(generic.Password("http://k", username="heat", password="p", trust_id=trust_id), trust_id)
 
+
+def test_a_trust_has_one_token_and_takes_no_room_of_accounts() -> None:
     service = sessions.shared(generic.Password("http://k", username="heat", password="p"))
-    first = sessions.shared(trusted("a"), trust=True)
-    assert sessions.shared(trusted("a"), trust=True) is first
-    assert sessions.shared(trusted("b"), trust=True) is not first
+    first = trusted("a")
+    assert trusted("a") is first
+    assert trusted("b") is not first
     for number in range(sessions.TRUSTS):
-        sessions.shared(trusted(str(number)), trust=True)
-    assert sessions.shared(trusted("a"), trust=True) is not first  # bounded
+        trusted(str(number))
+    assert trusted("a") is not first  # bounded
     assert sessions.shared(generic.Password("http://k", username="heat", password="p")) is service
+
+
+def test_a_trust_that_is_gone_is_asked_for_anew() -> None:
+    """Its token is not believed any more; those of other trusts are."""
+    gone, other = trusted("gone"), trusted("other")
+    sessions.forget_trust("gone")
+    sessions.forget_trust("never known")
+    assert trusted("gone") is not gone and trusted("other") is other
 
 
 def test_a_child_shares_nothing_with_its_parent() -> None:

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from openkeel_heat.clients import neutron as neutron_plugin, nova as nova_plugin, rest
-from openkeel_heat.clients.keystone_backend import DEFAULT_BACKEND
 from openkeel_heat.resources.kit import lifecycle
 from tests.fixtures.fake_neutron import FakeNeutron
 from tests.fixtures.fake_nova import FakeImages, FakeNova
@@ -99,7 +98,6 @@ def world(option: Option, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(rest, "FIRST_PAUSE", 0.001)
     neutron_plugin.forget_recent()
     nova_plugin.forget_flavors()
-    option("keystone_backend", DEFAULT_BACKEND)
     option("heat_metadata_server_url", "http://heat:8000/v1/")
     with FakeNeutron() as neutron, FakeImages() as images, FakeNova(neutron, images) as nova:
         yield World(nova)
