@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.keystone.keystone import NEEDS_V3, KeystoneResource
-from openkeel_heat.resources.kit import constraints, properties, support, translation
+from openkeel_heat.resources.kit import constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
 
@@ -56,15 +56,7 @@ class KeystoneEndpoint(KeystoneResource):
         ),
     }
 
-    def translation_rules(self, props: properties.Properties) -> list[translation.TranslationRule]:
-        return [
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.SERVICE],
-                client_plugin=self.client_plugin(), finder="get_service_id"),
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.REGION],
-                client_plugin=self.client_plugin(), finder="get_region_id"),
-        ]
+    finders = {SERVICE: "get_service_id", REGION: "get_region_id"}
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

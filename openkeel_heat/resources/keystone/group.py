@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.keystone.keystone import NEEDS_V3, KeystoneResource
+from openkeel_heat.resources.keystone.keystone import NEEDS_V3, KeystoneResource, domain_property
 from openkeel_heat.resources.keystone.role_assignments import RoleAssignments
-from openkeel_heat.resources.kit import constraints, properties, support, translation
+from openkeel_heat.resources.kit import properties, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
 
@@ -27,18 +27,14 @@ class KeystoneGroup(RoleAssignments, KeystoneResource):
 
     properties_schema = {
         NAME: properties.Schema(properties.Schema.STRING, _("Name of the group."), update_allowed=True),
-        DOMAIN: properties.Schema(
-            properties.Schema.STRING,
-            _("Domain of the group, by id or name."),
-            default="default",
-            update_allowed=True,
-            constraints=[constraints.CustomConstraint("keystone.domain")],
-        ),
+        DOMAIN: domain_property(_("Domain of the group, by id or name.")),
         DESCRIPTION: properties.Schema(
             properties.Schema.STRING, _("What the group is for."), default="", update_allowed=True
         ),
         **RoleAssignments.mixin_properties_schema,
     }
+
+    finders = {DOMAIN: "get_domain_id"}
 
     def validate(self) -> None:
         super().validate()
@@ -59,13 +55,6 @@ class KeystoneGroup(RoleAssignments, KeystoneResource):
     def parse_live_resource_data(self, resource_properties: properties.Properties, resource_data: Any) -> Any:
         found = super().parse_live_resource_data(resource_properties, resource_data)
         return {**found, self.ROLES: self.live_assignments("group", str(self.resource_id))}
-
-    def translation_rules(self, props: properties.Properties) -> list[translation.TranslationRule]:
-        return [
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.DOMAIN],
-                client_plugin=self.client_plugin(), finder="get_domain_id"),
-        ]
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

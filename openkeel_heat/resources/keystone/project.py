@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.keystone.keystone import NEEDS_V3, KeystoneResource
-from openkeel_heat.resources.kit import attributes, constraints, properties, support, translation
+from openkeel_heat.resources.keystone.keystone import NEEDS_V3, KeystoneResource, domain_property, shown
+from openkeel_heat.resources.kit import attributes, constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
 
@@ -33,13 +33,7 @@ class KeystoneProject(KeystoneResource):
 
     properties_schema = {
         NAME: properties.Schema(properties.Schema.STRING, _("Name of the project."), update_allowed=True),
-        DOMAIN: properties.Schema(
-            properties.Schema.STRING,
-            _("Domain of the project, by id or name."),
-            default="default",
-            update_allowed=True,
-            constraints=[constraints.CustomConstraint("keystone.domain")],
-        ),
+        DOMAIN: domain_property(_("Domain of the project, by id or name.")),
         DESCRIPTION: properties.Schema(
             properties.Schema.STRING, _("What the project is for."), default="", update_allowed=True
         ),
@@ -61,32 +55,14 @@ class KeystoneProject(KeystoneResource):
         ),
     }
 
+    finders = {DOMAIN: "get_domain_id", PARENT: "get_project_id"}
+
     attributes_schema = {
-        NAME_ATTR: attributes.Schema(
-            _("Name of the project."),
-            support_status=support.SupportStatus(version="10.0.0"),
-            type=attributes.Schema.STRING,
-        ),
-        PARENT_ATTR: attributes.Schema(
-            _("Id of the project, or the domain, above it."),
-            support_status=support.SupportStatus(version="10.0.0"),
-            type=attributes.Schema.STRING,
-        ),
-        DOMAIN_ATTR: attributes.Schema(
-            _("Id of the domain."),
-            support_status=support.SupportStatus(version="10.0.0"),
-            type=attributes.Schema.STRING,
-        ),
-        ENABLED_ATTR: attributes.Schema(
-            _("Whether the project can be used."),
-            support_status=support.SupportStatus(version="10.0.0"),
-            type=attributes.Schema.BOOLEAN,
-        ),
-        IS_DOMAIN_ATTR: attributes.Schema(
-            _("Whether the project acts as a domain."),
-            support_status=support.SupportStatus(version="10.0.0"),
-            type=attributes.Schema.BOOLEAN,
-        ),
+        NAME_ATTR: shown(_("Name of the project."), attributes.Schema.STRING, since="10.0.0"),
+        PARENT_ATTR: shown(_("Id of the project, or the domain, above it."), attributes.Schema.STRING, since="10.0.0"),
+        DOMAIN_ATTR: shown(_("Id of the domain."), attributes.Schema.STRING, since="10.0.0"),
+        ENABLED_ATTR: shown(_("Whether the project can be used."), attributes.Schema.BOOLEAN, since="10.0.0"),
+        IS_DOMAIN_ATTR: shown(_("Whether the project acts as a domain."), attributes.Schema.BOOLEAN, since="10.0.0"),
     }
 
     def handle_delete(self) -> Any:
@@ -103,16 +79,6 @@ class KeystoneProject(KeystoneResource):
         for group in plugin.api.list("/v2.0/security-groups", "security_groups", params=params):
             with plugin.ignore_not_found:
                 plugin.api.delete(f"/v2.0/security-groups/{group['id']}")
-
-    def translation_rules(self, props: properties.Properties) -> list[translation.TranslationRule]:
-        return [
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.DOMAIN],
-                client_plugin=self.client_plugin(), finder="get_domain_id"),
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.PARENT],
-                client_plugin=self.client_plugin(), finder="get_project_id"),
-        ]
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

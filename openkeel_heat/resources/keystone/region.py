@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.keystone.keystone import NEEDS_V3, KeystoneResource
-from openkeel_heat.resources.kit import constraints, properties, support, translation
+from openkeel_heat.resources.kit import constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
 
@@ -37,19 +37,14 @@ class KeystoneRegion(KeystoneResource):
         ),
     }
 
+    finders = {PARENT_REGION: "get_region_id"}
+
     def create_body(self, props: dict[str, Any]) -> dict[str, Any]:
         body = super().create_body(props)
         if body.get("id"):
             # It is to be a part of paths.
             body["id"] = quote(body["id"])
         return body
-
-    def translation_rules(self, props: properties.Properties) -> list[translation.TranslationRule]:
-        return [
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.PARENT_REGION],
-                client_plugin=self.client_plugin(), finder="get_region_id"),
-        ]
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

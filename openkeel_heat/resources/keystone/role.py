@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.keystone.keystone import NEEDS_V3, KeystoneResource
-from openkeel_heat.resources.kit import constraints, properties, support, translation
+from openkeel_heat.resources.kit import constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
 
@@ -30,12 +30,7 @@ class KeystoneRole(KeystoneResource):
         ),
     }
 
-    def translation_rules(self, props: properties.Properties) -> list[translation.TranslationRule]:
-        return [
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.DOMAIN],
-                client_plugin=self.client_plugin(), finder="get_domain_id"),
-        ]
+    finders = {DOMAIN: "get_domain_id"}
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

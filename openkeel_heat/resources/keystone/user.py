@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.keystone.keystone import NEEDS_V3, KeystoneResource
+from openkeel_heat.resources.keystone.keystone import NEEDS_V3, KeystoneResource, domain_property, shown
 from openkeel_heat.resources.keystone.role_assignments import RoleAssignments
-from openkeel_heat.resources.kit import attributes, constraints, properties, support, translation
+from openkeel_heat.resources.kit import attributes, constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
 
@@ -36,13 +36,7 @@ class KeystoneUser(RoleAssignments, KeystoneResource):
 
     properties_schema = {
         NAME: properties.Schema(properties.Schema.STRING, _("Name of the user."), update_allowed=True),
-        DOMAIN: properties.Schema(
-            properties.Schema.STRING,
-            _("Domain of the user, by id or name."),
-            default="default",
-            update_allowed=True,
-            constraints=[constraints.CustomConstraint("keystone.domain")],
-        ),
+        DOMAIN: domain_property(_("Domain of the user, by id or name.")),
         DESCRIPTION: properties.Schema(
             properties.Schema.STRING, _("Who the user is."), default="", update_allowed=True
         ),
@@ -70,32 +64,14 @@ class KeystoneUser(RoleAssignments, KeystoneResource):
         **RoleAssignments.mixin_properties_schema,
     }
 
+    finders = {DOMAIN: "get_domain_id", DEFAULT_PROJECT: "get_project_id", GROUPS: "get_group_id"}
+
     attributes_schema = {
-        NAME_ATTR: attributes.Schema(
-            _("Name of the user."),
-            support_status=support.SupportStatus(version="9.0.0"),
-            type=attributes.Schema.STRING,
-        ),
-        DEFAULT_PROJECT_ATTR: attributes.Schema(
-            _("Id of the default project."),
-            support_status=support.SupportStatus(version="9.0.0"),
-            type=attributes.Schema.STRING,
-        ),
-        DOMAIN_ATTR: attributes.Schema(
-            _("Id of the domain."),
-            support_status=support.SupportStatus(version="9.0.0"),
-            type=attributes.Schema.STRING,
-        ),
-        ENABLED_ATTR: attributes.Schema(
-            _("Whether the user can log in."),
-            support_status=support.SupportStatus(version="9.0.0"),
-            type=attributes.Schema.BOOLEAN,
-        ),
-        PASSWORD_EXPIRES_AT_ATTR: attributes.Schema(
-            _("When the password expires."),
-            support_status=support.SupportStatus(version="9.0.0"),
-            type=attributes.Schema.STRING,
-        ),
+        NAME_ATTR: shown(_("Name of the user."), attributes.Schema.STRING, since="9.0.0"),
+        DEFAULT_PROJECT_ATTR: shown(_("Id of the default project."), attributes.Schema.STRING, since="9.0.0"),
+        DOMAIN_ATTR: shown(_("Id of the domain."), attributes.Schema.STRING, since="9.0.0"),
+        ENABLED_ATTR: shown(_("Whether the user can log in."), attributes.Schema.BOOLEAN, since="9.0.0"),
+        PASSWORD_EXPIRES_AT_ATTR: shown(_("When the password expires."), attributes.Schema.STRING, since="9.0.0"),
     }
 
     def validate(self) -> None:
@@ -152,19 +128,6 @@ class KeystoneUser(RoleAssignments, KeystoneResource):
             self.GROUPS: [group["id"] for group in groups],
             self.ROLES: self.live_assignments("user", str(self.resource_id)),
         }
-
-    def translation_rules(self, props: properties.Properties) -> list[translation.TranslationRule]:
-        return [
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.DOMAIN],
-                client_plugin=self.client_plugin(), finder="get_domain_id"),
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.DEFAULT_PROJECT],
-                client_plugin=self.client_plugin(), finder="get_project_id"),
-            translation.TranslationRule(
-                props, translation.TranslationRule.RESOLVE, [self.GROUPS],
-                client_plugin=self.client_plugin(), finder="get_group_id"),
-        ]
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
