@@ -9,6 +9,9 @@
     Makes stacks there and deletes them after the test: ``deploy(template, parameters={…})``; ``deploy.as_admin(…)``.
 ``both``, ``both_as_admin``
     The same on ours and on Heat 27.0.1: see :mod:`tests.fixtures.comparison`.
+``both_apart``
+    27.0.1 works in a project of its own: it takes a floating IP for that of each server of the project which has the
+    same inner address, also in another network.
 ``service``
     The services themselves with the credentials of the admin: ``service.get("network", "/v2.0/ports?device_id=…")``.
 ``outside``
@@ -78,18 +81,21 @@ class Tenant:
     def __init__(self) -> None:
         self.realm = Realm()
         self.project = self.realm.project("cloud")
-        self.member = self.realm.user("member", {self.project: ROLES})
+        self.other_project = self.realm.project("cloud-other")
+        self.member = self.realm.user("member", {self.project: ROLES, self.other_project: ROLES})
         self.boss = self.realm.user("boss", {self.project: (*ROLES, "admin")})
         services = Services(identity.administrator().token)
         for service, (path, body) in QUOTAS.items():
             if service in services.urls:
-                services.call("PUT", service, path.format(project=self.project), body)
+                for project in (self.project, self.other_project):
+                    services.call("PUT", service, path.format(project=project), body)
 
     def token(self, user: dict[str, Any]) -> Token:
         return login(user, self.project)
 
-    def api(self, root: str, user: dict[str, Any]) -> Api:
-        return Api(root, self.project, self.token(user).id)
+    def api(self, root: str, user: dict[str, Any], project: str | None = None) -> Api:
+        project = project or self.project
+        return Api(root, project, login(user, project).id)
 
 
 @pytest.fixture(scope="session")
@@ -171,6 +177,16 @@ def both(three_daemons: tuple[Installation, str], tenant: Tenant) -> Iterator[Bo
 @pytest.fixture
 def both_as_admin(three_daemons: tuple[Installation, str], tenant: Tenant) -> Iterator[Both]:
     yield from _both(three_daemons[1], tenant, tenant.boss)
+
+
+@pytest.fixture
+def both_apart(three_daemons: tuple[Installation, str], tenant: Tenant) -> Iterator[Both]:
+    made = Both(
+        tenant.api(three_daemons[1], tenant.member),
+        tenant.api(testbed.REFERENCE_URL, tenant.member, tenant.other_project),
+    )
+    yield made
+    made.clean()
 
 
 @pytest.fixture
