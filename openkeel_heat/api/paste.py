@@ -165,6 +165,4 @@ def load_app(name: str | None = None, conf: cfg.ConfigOpts | None = None, paste_
         except LookupError:
             return loadwsgi.loadapp(f"config:{paste_file}", name=name)
     except (LookupError, ImportError) as exc:
-        raise RuntimeError(
-            f"Unable to load {flavored} from configuration file {paste_file}.\nGot: {exc!r}"
-        ) from exc
+        raise RuntimeError(f"Unable to load {flavored} from configuration file {paste_file}.\nGot: {exc!r}") from exc

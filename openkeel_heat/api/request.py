@@ -123,9 +123,7 @@ class Request:
             tenant, name, stack_id = key
             if "/" in name:
                 raise exc.HTTPInternalServerError(_("Invalid Stack address"))
-            prefix = (
-                f"{self.application_url}/{quote(tenant, '')}/stacks/{quote(name, '')}/{quote(str(stack_id), '')}"
-            )
+            prefix = f"{self.application_url}/{quote(tenant, '')}/stacks/{quote(name, '')}/{quote(str(stack_id), '')}"
             self._prefixes[key] = prefix
         path = identity.get("path")
         if not path:
@@ -167,7 +165,10 @@ class Request:
         if stream is None or not (length > 0 or chunked) or not self._says_json():
             return None
         limit = cfg.CONF.max_json_body_size
-        raw = stream.read(min(length, limit + 1) if length else limit + 1)
+        try:
+            raw = stream.read(min(length, limit + 1) if length else limit + 1)
+        except TimeoutError as error:
+            raise exc.HTTPRequestTimeout(_("The body of the request did not come.")) from error
         if not raw.startswith(b"{"):
             return None
         if len(raw) > limit:

@@ -55,9 +55,7 @@ def send(
     method: str = "GET",
 ) -> list[bytes]:
     """Start the response and return its body (none for HEAD)."""
-    start_response(
-        status, [("Content-Type", content_type), ("Content-Length", str(len(body))), *headers]
-    )
+    start_response(status, [("Content-Type", content_type), ("Content-Length", str(len(body))), *headers])
     return [] if method == "HEAD" else [body]
 
 

@@ -27,6 +27,8 @@ from urllib.parse import unquote_to_bytes
 from cheroot import connections, server as cheroot_server, wsgi as cheroot_wsgi
 from oslo_config import cfg
 
+from openkeel_heat.common import config
+
 LOG = logging.getLogger(__name__)
 
 WSGIApp = Callable[..., Any]
@@ -43,8 +45,20 @@ MAX_BODY = 64 * 1024 * 1024
 HEADER_LINES = 8
 
 
+class CannotListen(OSError):
+    """The address is taken, or none of this machine; the message names it."""
+
+
 def listen(host: str, port: int, backlog: int = 4096, tcp_keepidle: int | None = None) -> socket.socket:
     """A listening socket, not blocking, which several processes may share."""
+    try:
+        return _listen(host, port, backlog, tcp_keepidle)
+    except OSError as error:
+        where = host if host.startswith("/") else f"{host}:{port}"
+        raise CannotListen(error.errno, f"Cannot listen on {where}: {error.strerror}") from error
+
+
+def _listen(host: str, port: int, backlog: int, tcp_keepidle: int | None) -> socket.socket:
     if host.startswith("/"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(host)
@@ -87,11 +101,30 @@ class _Connection(cheroot_server.HTTPConnection):
     RequestHandlerClass = _Request
 
 
+class _Body:
+    """The body of a request; where it stops coming, nothing is read from its connection any more after the answer."""
+
+    def __init__(self, request: cheroot_server.HTTPRequest) -> None:
+        self._request = request
+        self._file = request.rfile
+
+    def read(self, size: int | None = None) -> bytes:
+        try:
+            return bytes(self._file.read(size))
+        except (OSError, ValueError):
+            self._request.close_connection = True
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
 class _Gateway(cheroot_wsgi.Gateway_10):
     """The environment as other WSGI servers make it: escaped slashes in the path are slashes."""
 
     def get_environ(self) -> dict[str, Any]:  # type: ignore[override]
         environ: dict[str, Any] = super().get_environ()
+        environ["wsgi.input"] = _Body(self.req)
         uri = bytes(self.req.uri)
         if uri.startswith(b"/"):
             path = unquote_to_bytes(uri.partition(b"?")[0].lstrip(b"/"))
@@ -211,7 +244,11 @@ def serve(conf: cfg.ConfigOpts, group: str, make_app: Callable[[], WSGIApp]) -> 
     `make_app` is called once in each worker process, after the fork, so that no connection is shared.
     """
     options = conf[group]
-    sock = listen(str(options.bind_host), options.bind_port, options.backlog, options.tcp_keepidle)
+    try:
+        sock = listen(str(options.bind_host), options.bind_port, options.backlog, options.tcp_keepidle)
+    except CannotListen as error:
+        LOG.critical("%s", error.strerror)
+        return 1
     LOG.info("Listening on %s:%s", options.bind_host, options.bind_port)
     workers = options.workers or 0
     if workers <= 1:
@@ -234,7 +271,7 @@ def _work(
         ready = select.select(sources, [], [])[0]
         if told not in ready or os.read(told, 1) == b"s":
             break
-        reload_config(conf)
+        config.reload(conf)
     server.stop(_drain_seconds(conf))
     LOG.info("Stopped")
     return 0
@@ -258,14 +295,6 @@ def _signals_to_pipe(words: dict[signal.Signals, bytes]) -> int:
     for signum in words:
         signal.signal(signum, on_signal)
     return told
-
-
-def reload_config(conf: cfg.ConfigOpts) -> None:
-    """Read the configuration files again and take over the options that may change while running."""
-    try:
-        conf.mutate_config_files()
-    except Exception:
-        LOG.exception("The configuration could not be reloaded; the old one stays")
 
 
 def _drain_seconds(conf: cfg.ConfigOpts) -> int:
@@ -302,7 +331,7 @@ class _Prefork:
             if word == b"s":
                 break
             if word == b"r":
-                reload_config(self.conf)
+                config.reload(self.conf)
                 self._kill(signal.SIGHUP)
             for pid, lived in self._reap():
                 LOG.error("Worker %s ended", pid)

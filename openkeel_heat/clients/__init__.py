@@ -24,6 +24,7 @@ LOG = logging.getLogger(__name__)
 
 #: Our plug-ins: name → ``module:class`` below this package.
 PLUGINS = {
+    "barbican": "barbican:BarbicanClientPlugin",
     "cinder": "cinder:CinderClientPlugin",
     "glance": "glance:GlanceClientPlugin",
     "heat": "heat:HeatClientPlugin",

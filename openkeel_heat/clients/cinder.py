@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from oslo_config import cfg
 
+from openkeel_heat.clients import polling
 from openkeel_heat.clients.answer import Answer
 from openkeel_heat.clients.constants import MEMOIZE_EXTENSIONS, ExtensionMixin
-from openkeel_heat.clients.rest_errors import RestError
+from openkeel_heat.clients.rest import below
+from openkeel_heat.clients.rest_errors import InvalidResponse, RestError
 from openkeel_heat.clients.service import MicroversionedPlugin
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
@@ -65,7 +67,7 @@ class CinderClientPlugin(ExtensionMixin, MicroversionedPlugin):
 
     def _list_extensions(self) -> list[str]:
         found: list[str] = MEMOIZE_EXTENSIONS.get_or_create(
-            "|".join(["cinder", self._get_region_name() or ""]),
+            "|".join(["cinder", self.context.auth_url or "", self._get_region_name() or ""]),
             lambda: [one["alias"] for one in self.api.list("/extensions", "extensions")],
         )
         return found
@@ -74,7 +76,7 @@ class CinderClientPlugin(ExtensionMixin, MicroversionedPlugin):
 
     def _get(self, path: str, key: str, entity: str, id_: str) -> Answer:
         try:
-            return Answer(self.api.show(f"{path}/{quote(str(id_), safe='')}", key))
+            return Answer(self.api.show(below(path, id_), key))
         except Exception as error:
             if self.is_not_found(error):
                 raise exceptions.EntityNotFound(entity=entity, name=id_) from error
@@ -110,18 +112,20 @@ class CinderClientPlugin(ExtensionMixin, MicroversionedPlugin):
     # --- objects in progress
 
     def observed_volume(self, id_: str) -> dict[str, Any]:
-        return self.observe(f"/volumes/{id_}", "/volumes/detail", "volume", "volumes", id_)
+        return self.observe(below("/volumes", id_), "/volumes/detail", "volume", "volumes", id_)
 
-    def observed_backup(self, id_: str) -> dict[str, Any]:
-        return self.observe(f"/backups/{id_}", "/backups/detail", "backup", "backups", id_)
+    def observed_backup(self, id_: str, leaving: bool = False) -> dict[str, Any]:
+        return self.observe(below("/backups", id_), "/backups/detail", "backup", "backups", id_, leaving=leaving)
 
-    def list_observed(
-        self, list_path: str, keys: str, ids: list[str], microversion: str | None
-    ) -> dict[str, dict[str, Any]]:
+    def list_observed(self, list_path: str, keys: str, ids: list[str], microversion: str | None) -> polling.Listed:
         """One page of those that changed last: what is in progress is among them, however many a project has."""
-        params = {"sort": "updated_at:desc", "limit": max(2 * len(ids), 50)}
-        body = self.api.get(list_path, params=params, microversion=microversion)
-        return {str(one["id"]): one for one in body[keys]}
+        limit = max(2 * len(ids), 50)
+        body = self.api.get(list_path, params={"sort": "updated_at:desc", "limit": limit}, microversion=microversion)
+        if not isinstance(body, Mapping) or not isinstance(body.get(keys), list):
+            raise InvalidResponse(f"{self.NAME} answered GET {list_path} without {keys}")
+        listed = {str(one["id"]): one for one in body[keys]}
+        # Cinder may have a smaller limit of its own: then it names the next page.
+        return polling.Listed(listed, complete=len(listed) < limit and not body.get(f"{keys}_links"))
 
     def check_attach_volume_complete(self, vol_id: str) -> bool:
         status = self.observed_volume(vol_id)["status"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions about the errors of a service, and what can be passed over::
 
-    with plugin.ignore_not_found:
-        plugin.client().delete(id)
+with plugin.ignore_not_found:
+    plugin.client().delete(id)
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from oslo_config import cfg
 from oslo_utils import uuidutils
@@ -54,24 +55,25 @@ class GlanceClientPlugin(RestClientPlugin):
     # --- finders
 
     def find_image_by_name_or_id(self, image_identifier: str) -> str:
-        """The id; looked up once in an operation, remembered for the project where ``[resource_finder_cache]`` says so.
-        """
+        """The id; looked up once an operation, remembered for the project where ``[resource_finder_cache]`` says so."""
 
-        def find() -> str:
-            where = "|".join([*self._scope(), IMAGES, str(image_identifier)])
-            return str(MEMOIZE_FINDER.get_or_create(where, lambda: self.get_image(image_identifier)["id"]))
+        where = "|".join([*self._scope(), IMAGES, str(image_identifier)])
+        return MEMOIZE_FINDER.find(where, lambda: str(self.image_of_operation(image_identifier)["id"]))
 
-        return str(self.once((IMAGES, image_identifier), find))
+    def image_of_operation(self, image_identifier: str) -> Answer:
+        """The image as it was when the operation first asked for it: what it needs does not change meanwhile."""
+        found: Answer = self.once((IMAGES, image_identifier), lambda: self.get_image(image_identifier))
+        return found
 
     def get_image(self, image_identifier: str) -> Answer:
         """The image that has it for its id, else the only one that has it for its name."""
         if uuidutils.is_uuid_like(image_identifier):
             try:
-                return Answer(self.api.show(f"{IMAGES}/{image_identifier}", ""))
+                return Answer(self.api.show(f"{IMAGES}/{quote(image_identifier, safe='')}", ""))
             except Exception as error:
                 self.ignore_not_found(error)
         wanted = {"name": image_identifier}
-        found = self.api.list(IMAGES, "images", wanted)
+        found = self.api.list(IMAGES, "images", wanted) if image_identifier else []
         if not found:
             raise errors.EntityMatchNotFound(entity="images", args=wanted)
         if len(found) > 1:

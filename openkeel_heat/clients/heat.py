@@ -9,6 +9,7 @@ from typing import Any
 from oslo_config import cfg
 
 from openkeel_heat.clients.plugin import ClientPlugin
+from openkeel_heat.clients.rest import asking_keystone
 from openkeel_heat.common import config, exceptions
 
 CLIENT_NAME = "heat"
@@ -17,28 +18,38 @@ CLIENT_NAME = "heat"
 class HeatClientPlugin(ClientPlugin):
     service_types = [ORCHESTRATION, CLOUDFORMATION] = ["orchestration", "cloudformation"]
 
+    #: Whether the service of another cloud is meant: its catalogue knows where that is, our configuration does not.
+    elsewhere = False
+
     def _create(self, version: str | None = None) -> Any:
         """An adapter of the orchestration API: paths below the project, JSON in and out."""
         from keystoneauth1 import adapter
 
-        headers, logger = {}, None
+        class Adapter(adapter.Adapter):  # type: ignore[misc]
+            """Who gets no token is not told that a stack is not there."""
+
+            def request(self, url: str, method: str, **more: Any) -> Any:
+                with asking_keystone():
+                    self.session.get_auth_headers(self.auth)
+                return super().request(url, method, **more)
+
+        headers = {}
         if self._configured_url():
             # The password filter of a standalone service takes them instead of a token.
             headers = {"X-Auth-User": self.context.username or "", "X-Auth-Key": self.context.password or ""}
-            logger = _quiet_logger()
         auth = None
         if not config.has_keystone():
             from keystoneauth1 import noauth
 
             auth = noauth.NoAuth(endpoint=self.get_heat_url())
-        return adapter.Adapter(
+        return Adapter(
             self.context.keystone_session,
             auth=auth,
             service_type=self.ORCHESTRATION,
             endpoint_override=self.get_heat_url(),
             connect_retries=cfg.CONF.client_retry_limit,
             additional_headers=headers,
-            logger=logger,
+            logger=_quiet_logger(),
         )
 
     def is_not_found(self, ex: BaseException) -> bool:
@@ -56,7 +67,13 @@ class HeatClientPlugin(ClientPlugin):
         told = service_type == self.ORCHESTRATION and self._configured_url()
         return bool(told) or super().does_endpoint_exist(service_type, service_name)
 
+    def _get_region_name(self) -> str | None:
+        """The regions that our configuration names are those of this cloud."""
+        return self.context.region_name if self.elsewhere else super()._get_region_name()
+
     def _configured_url(self) -> str | None:
+        if self.elsewhere:
+            return None
         url: str | None = self._get_client_option(CLIENT_NAME, "url", fallback=False)
         return url
 
@@ -85,7 +102,7 @@ class HeatClientPlugin(ClientPlugin):
 
 
 def _quiet_logger() -> logging.Logger:
-    """For requests whose headers have a password, which the debug log of keystoneauth would not mask."""
+    """For what the debug log of keystoneauth would not mask: a password in headers, parameters of stacks in bodies."""
     logger = logging.getLogger(f"{__name__}.requests")
     logger.setLevel(logging.INFO)
     return logger

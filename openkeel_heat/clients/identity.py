@@ -2,13 +2,19 @@
 """The identity API v3 as plain JSON: ``Identity(adapter).users.create(name=…)``.
 
 Each collection is a :class:`Collection`; what it answers is an :class:`Item`, a dict whose keys are attributes too.
-Errors are those of keystoneauth.
+Errors are those of keystoneauth. What is asked a second time, and when, :mod:`.rest` knows: of two trusts that one
+request made nobody would delete the first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
+
+from oslo_config import cfg
+
+from openkeel_heat.clients.rest import RestClient, made_without_id
 
 #: Users have passwords, the credentials of Keystone are the keys of signed requests.
 _SECRET = ("credential", "user")
@@ -31,8 +37,8 @@ class Collection:
     What is sent and comes back is in the debug log, but for the kinds that have secrets in them.
     """
 
-    def __init__(self, adapter: Any, path: str, key: str) -> None:
-        self._adapter = adapter
+    def __init__(self, api: RestClient, path: str, key: str) -> None:
+        self._api = api
         self._path = f"/{path}"
         self._key = key
         self._how: dict[str, Any] = {"log": False} if key in _SECRET else {}
@@ -41,12 +47,12 @@ class Collection:
         return self._path if id_ is None else f"{self._path}/{quote(str(id_), safe='')}"
 
     def get(self, id_: str) -> Item:
-        return Item(self._adapter.get(self._url(id_), **self._how).json()[self._key])
+        return Item(self._api.show(self._url(id_), self._key, **self._how))
 
     def list(self, **filters: Any) -> list[Item]:
         params = {name: value for name, value in filters.items() if value is not None}
-        body = self._adapter.get(self._url(), params=params, **self._how).json()
-        return [Item(one) for one in body[self._path.rsplit("/", 1)[-1]]]
+        keys = self._path.rsplit("/", 1)[-1]
+        return [Item(one) for one in self._api.list(self._url(), keys, params, **self._how)]
 
     def find(self, **filters: Any) -> Item:
         """The one that fits; none is ``NotFound``, several are a ``ClientException``."""
@@ -61,23 +67,29 @@ class Collection:
 
     def create(self, **values: Any) -> Item:
         body = {name: value for name, value in values.items() if value is not None}
-        return Item(self._adapter.post(self._url(), json={self._key: body}, **self._how).json()[self._key])
+        return self._answered(self._api.post(self._url(), json={self._key: body}, **self._how))
 
     def update(self, id_: str, **values: Any) -> Item:
-        return Item(self._adapter.patch(self._url(id_), json={self._key: values}, **self._how).json()[self._key])
+        return self._answered(self._api.patch(self._url(id_), json={self._key: values}, **self._how))
 
     def delete(self, id_: str) -> None:
-        self._adapter.delete(self._url(id_))
+        self._api.delete(self._url(id_))
+
+    def _answered(self, body: Any) -> Item:
+        found = body.get(self._key) if isinstance(body, Mapping) else None
+        if not isinstance(found, Mapping):
+            raise made_without_id(self._key)
+        return Item(found)
 
 
 class Roles(Collection):
     """Roles can be granted and revoked as well."""
 
     def grant(self, role: str, **scope: str | None) -> None:
-        self._adapter.put(self._grant_url(role, **scope))
+        self._api.put(self._grant_url(role, **scope))
 
     def revoke(self, role: str, **scope: str | None) -> None:
-        self._adapter.delete(self._grant_url(role, **scope))
+        self._api.delete(self._grant_url(role, **scope))
 
     @staticmethod
     def _grant_url(
@@ -87,9 +99,10 @@ class Roles(Collection):
         project: str | None = None,
         domain: str | None = None,
     ) -> str:
-        where = f"/projects/{project}" if project else f"/domains/{domain}"
-        who = f"/users/{user}" if user else f"/groups/{group}"
-        return f"{where}{who}/roles/{role}"
+        where = ("projects", project) if project else ("domains", domain)
+        who = ("users", user) if user else ("groups", group)
+        parts = (*where, *who, "roles", role)
+        return "".join(f"/{quote(str(part), safe='')}" for part in parts)
 
 
 _COLLECTIONS = {
@@ -120,6 +133,7 @@ class Identity:
 
     def __init__(self, adapter: Any) -> None:
         self.adapter = adapter
-        self.roles = Roles(adapter, "roles", "role")
+        api = RestClient(adapter, "keystone", retries=cfg.CONF.client_retry_limit)
+        self.roles = Roles(api, "roles", "role")
         for name, (path, key) in _COLLECTIONS.items():
-            setattr(self, name, Collection(adapter, path, key))
+            setattr(self, name, Collection(api, path, key))

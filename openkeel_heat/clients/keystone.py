@@ -8,6 +8,7 @@ from typing import Any
 
 from oslo_config import cfg
 
+from openkeel_heat.clients import patience
 from openkeel_heat.clients.plugin import ClientPlugin
 from openkeel_heat.clients.rest import RestClient
 from openkeel_heat.common import config, exceptions
@@ -64,7 +65,9 @@ class KeystoneClientPlugin(ClientPlugin):
             return entity_with_domain, None
         try:
             return match.group(1), self.get_domain_id(match.group(2))
-        except Exception:
+        except Exception as error:
+            if patience.asked_pause(error) is not None:
+                raise
             raise exceptions.EntityNotFound(entity=entity_type, name=entity_with_domain) from None
 
     def _find(self, collection: str, entity: str, name: str, unique: bool = False, **filters: Any) -> str:

@@ -22,6 +22,7 @@ from keystoneauth1.identity import generic
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from openkeel_heat.clients import patience
 from openkeel_heat.clients.identity import Identity
 from openkeel_heat.common import config, context as contexts, exceptions, passwords, sessions
 from openkeel_heat.common.i18n import _
@@ -99,7 +100,8 @@ class KeystoneBackend:
     def _check_access(self) -> None:
         try:
             access = self.context.auth_plugin.get_access(self.session)  # type: ignore[attr-defined]
-        except errors.Unauthorized:
+        except (errors.Unauthorized, errors.NotFound):
+            # A trust that is gone is not found: as an answer to what is asked next it would tell of something else.
             LOG.error("Keystone refuses the credentials of the context")
             raise exceptions.AuthorizationFailure() from None
         if not self.context.trust_id:
@@ -275,7 +277,9 @@ class KeystoneBackend:
         user = client.users.create(
             name=username[-USER_NAME_MAX:], password=password, default_project_id=project_id, **values
         )
-        client.roles.grant(roles[0].id, user=user.id, project=project_id)
+        # Who came again after a pause would make another user, or meet this one.
+        with patience.may_pause(False):
+            client.roles.grant(roles[0].id, user=user.id, project=project_id)
         return str(user.id)
 
     def delete_stack_user(self, user_id: str) -> None:
@@ -302,6 +306,14 @@ class KeystoneBackend:
 
     def enable_stack_domain_user(self, user_id: str, project_id: str) -> None:
         self._switch_stack_domain_user(user_id, project_id, True)
+
+    def set_stack_domain_user_password(self, user_id: str, project_id: str, password: str) -> None:
+        """Give a user that was made without a password one."""
+        if not self.stack_domain:
+            self.client.users.update(user_id, password=password)
+            return
+        self._check_stack_domain_user(user_id, project_id, "update")
+        self.domain_admin_client.users.update(user_id, password=password)
 
     def _switch_stack_domain_user(self, user_id: str, project_id: str, enabled: bool) -> None:
         if not self.stack_domain:

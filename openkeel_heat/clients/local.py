@@ -77,6 +77,7 @@ class LocalKeystone:
     delete_stack_domain_user = delete_stack_user = _nothing
     disable_stack_domain_user = disable_stack_user = _nothing
     enable_stack_domain_user = enable_stack_user = _nothing
+    set_stack_domain_user_password = _nothing
 
     def stack_domain_user_token(self, user_id: str, project_id: str, password: str) -> str:
         """Some text: nobody checks tokens."""

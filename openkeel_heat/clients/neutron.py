@@ -9,6 +9,7 @@ what bears a name may be replaced within one operation.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any
@@ -16,9 +17,10 @@ from typing import Any
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
-from openkeel_heat.clients import rest_errors
+from openkeel_heat.clients import polling, rest_errors
 from openkeel_heat.clients.cache import MEMOIZE_EXTENSIONS, MEMOIZE_FINDER
 from openkeel_heat.clients.constants import ExtensionMixin
+from openkeel_heat.clients.rest import below
 from openkeel_heat.clients.service import RestClientPlugin
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
@@ -59,7 +61,7 @@ class NeutronClientNoUniqueMatch(rest_errors.RestError):
 
 
 class _Recent:
-    """What was asked of the service a moment ago, by keys that name service and project too."""
+    """What was asked of the service a moment ago, by keys that name service and project too, and end in an id."""
 
     SECONDS = 60.0
     LIMIT = 10_000
@@ -69,6 +71,9 @@ class _Recent:
 
     def get(self, key: Any) -> Any:
         until, value = self._known.get(key, (0.0, None))
+        if until - self.SECONDS <= polling.changed_at(str(key[-1])):
+            # It was changed since, or deleted.
+            return None
         return value if until > time.monotonic() else None
 
     def put(self, key: Any, value: Any) -> None:
@@ -98,6 +103,8 @@ class NeutronClientPlugin(ExtensionMixin, RestClientPlugin):
     VERSION_IN_PATHS = True
     LISTS_BY_ID = True
     LISTS_ALL = True
+    #: Connections of IPsec show their pre-shared keys.
+    QUIET_PATHS = re.compile(r"/v2\.0/vpn/ipsec-site-connections(/.*)?")
 
     service_types = [NETWORK] = ["network"]
 
@@ -128,28 +135,32 @@ class NeutronClientPlugin(ExtensionMixin, RestClientPlugin):
     # finders ----------------------------------------------------------
     def find_resourceid_by_name_or_id(self, resource: str, name_or_id: str, cmd_resource: str | None = None) -> str:
         """The id of one of the RES_TYPES. ``cmd_resource``: another name of the kind, when its path goes by that."""
-        key = ("id", *self._place(), resource, name_or_id)
+        key = ("id", *self._scope(), resource, name_or_id)
         if _recent.get(key):
             return name_or_id
         wanted = "|".join((*self._scope(), resource, str(name_or_id), cmd_resource or ""))
-        found = str(MEMOIZE_FINDER.get_or_create(
-            wanted, lambda: self._search(cmd_resource or resource, resource, name_or_id)))
+
+        def search() -> str:
+            return MEMOIZE_FINDER.find(wanted, lambda: self._search(cmd_resource or resource, resource, name_or_id))
+
+        # An operation may give a name to another object, but not an id.
+        by_id = uuidutils.is_uuid_like(name_or_id)
+        found = str(self.once((wanted, polling.changed_at(str(name_or_id))), search) if by_id else search())
         if found == name_or_id:
             _recent.put(key, found)
         return found
-
-    def _place(self) -> tuple[str, ...]:
-        """The cloud and what its answers are apart by."""
-        return (str(self.context.auth_url), *self._scope())
 
     def _create(self, version: str | None = None) -> Any:
         """neutronclient's own client, for plugins of others."""
         from neutronclient.v2_0 import client
 
         return client.Client(
-            session=self.context.keystone_session, service_type=self.NETWORK, region_name=self._get_region_name(),
+            session=self.context.keystone_session,
+            service_type=self.NETWORK,
+            region_name=self._get_region_name(),
             interface=self._get_client_option(self.NAME, "endpoint_type"),
-            connect_retries=cfg.CONF.client_retry_limit)
+            connect_retries=cfg.CONF.client_retry_limit,
+        )
 
     def _search(self, kind: str, resource: str, name_or_id: str) -> str:
         path, keys = collection_of(kind)
@@ -165,11 +176,14 @@ class NeutronClientPlugin(ExtensionMixin, RestClientPlugin):
         if len(found) > 1:
             raise NeutronClientNoUniqueMatch(
                 _("Multiple %(resource)s matches found for name '%(name)s', use an ID to be more specific.")
-                % {"resource": resource, "name": name_or_id})
+                % {"resource": resource, "name": name_or_id}
+            )
         if not found:
             raise NotFound(
                 _("Unable to find %(resource)s with name or id '%(name_or_id)s'")
-                % {"resource": resource, "name_or_id": name_or_id}, status=404)
+                % {"resource": resource, "name_or_id": name_or_id},
+                status=404,
+            )
         return str(found[0]["id"])
 
     def resolve_pool(self, props: MutableMapping[str, Any], pool_key: str, pool_id_key: str) -> Any:
@@ -215,10 +229,12 @@ class NeutronClientPlugin(ExtensionMixin, RestClientPlugin):
 
     def network_id_from_subnet_id(self, subnet_id: str) -> str:
         """The network of a subnet; a subnet stays in its network for life."""
-        key = ("network of", *self._place(), subnet_id)
+        key = ("network of", *self._scope(), subnet_id)
         found = _recent.get(key)
         if found is None:
-            found = self.api.show(f"{API}/subnets/{subnet_id}", "subnet", params={"fields": "network_id"})["network_id"]
+            found = self.api.show(below(f"{API}/subnets", subnet_id), "subnet", params={"fields": "network_id"})[
+                "network_id"
+            ]
             _recent.put(key, found)
         return str(found)
 
@@ -230,8 +246,9 @@ class NeutronClientPlugin(ExtensionMixin, RestClientPlugin):
         found = _recent.get(key)
         if found is None:
             found = MEMOIZE_EXTENSIONS.get_or_create(
-                f"neutron|{region}",
-                lambda: [entry["alias"] for entry in self.api.list(f"{API}/extensions", "extensions")])
+                f"neutron|{self.context.auth_url or ''}|{region}",
+                lambda: [entry["alias"] for entry in self.api.list(f"{API}/extensions", "extensions")],
+            )
             _recent.put(key, found)
         return list(found)
 
@@ -245,13 +262,13 @@ class NeutronClientPlugin(ExtensionMixin, RestClientPlugin):
         return made
 
     def update_ext_resource(self, resource: str, prop_diff: Mapping[str, Any], resource_id: str) -> Any:
-        return self.api.put(f"{self._extension_path(resource)}/{resource_id}", json={resource: prop_diff})
+        return self.api.put(below(self._extension_path(resource), resource_id), json={resource: prop_diff})
 
     def delete_ext_resource(self, resource: str, resource_id: str) -> Any:
-        return self.api.delete(f"{self._extension_path(resource)}/{resource_id}")
+        return self.api.delete(below(self._extension_path(resource), resource_id))
 
     def show_ext_resource(self, resource: str, resource_id: str) -> dict[str, Any]:
-        return dict(self.api.show(f"{self._extension_path(resource)}/{resource_id}", resource))
+        return dict(self.api.show(below(self._extension_path(resource), resource_id), resource))
 
     def check_ext_resource_status(self, resource: str, resource_id: str) -> bool:
         return _is_active(self.show_ext_resource(resource, resource_id)["status"])
@@ -266,7 +283,9 @@ class NeutronClientPlugin(ExtensionMixin, RestClientPlugin):
         return self._only(resource, name_or_id, [entry for entry in named if entry.get("name") == name_or_id])
 
     def check_lb_status(self, lb_id: str) -> bool:
-        return _is_active(self.api.show(f"{API}/lbaas/loadbalancers/{lb_id}", "loadbalancer")["provisioning_status"])
+        return _is_active(
+            self.api.show(below(f"{API}/lbaas/loadbalancers", lb_id), "loadbalancer")["provisioning_status"]
+        )
 
     def service_providers(self, service_type: str | None = None) -> list[str]:
         """Names of the providers of a service that the network service hosts."""

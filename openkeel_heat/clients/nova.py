@@ -8,6 +8,7 @@ What is done to servers while they are updated is in :mod:`.nova_servers`, what 
 from __future__ import annotations
 
 import datetime
+import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,10 +19,10 @@ from oslo_log import log as logging
 from oslo_serialization import jsonutils
 from oslo_utils import uuidutils
 
-from openkeel_heat.clients import nova_userdata, rest_errors
+from openkeel_heat.clients import nova_userdata, patience, rest_errors
 from openkeel_heat.clients.answer import Answer
 from openkeel_heat.clients.cache import MEMOIZE_FINDER
-from openkeel_heat.clients.nova_servers import ServerActions
+from openkeel_heat.clients.nova_servers import ServerActions, server_path
 from openkeel_heat.clients.service import MicroversionedPlugin
 from openkeel_heat.common import clock, exceptions
 from openkeel_heat.common.i18n import _
@@ -39,6 +40,9 @@ CONSOLE_PROTOCOLS = {
 
 #: A server that was not changed for so many seconds is not in the lists of those in progress.
 CHANGED_WITHIN = 900.0
+
+#: Answers to who asks for a server that pass: of a service that has too much to do, or is being restarted.
+PASSING, ASK_AGAIN = frozenset({413, 429, 500, 503}), 1.0
 
 #: Seconds for which a flavor that was seen is taken for what it was, by its id and by its name.
 FLAVOR_SECONDS, NAME_SECONDS = 60.0, 5.0
@@ -58,6 +62,9 @@ class NovaClientPlugin(ServerActions, MicroversionedPlugin):
     NAME = "nova"
     MAX_MICROVERSION = "2.96"
     MAX_MICROVERSION_OPTION = "max_nova_api_microversion"
+    #: A new server has a password in the answer, also where none was asked for; administrators are shown user data; and
+    #: the URL of a console lets anybody in.
+    QUIET_PATHS = re.compile(r"/servers|/servers/detail|/servers/[^/]+(/remote-consoles)?")
 
     service_types = [COMPUTE] = ["compute"]
 
@@ -106,11 +113,11 @@ class NovaClientPlugin(ServerActions, MicroversionedPlugin):
     # --- servers
 
     def show_server(self, server_id: str) -> Server:
-        return Server(self.api.show(f"/servers/{server_id}", "server"))
+        return Server(self.api.show(server_path(server_id), "server"))
 
     def observe_server(self, server_id: str) -> Server:
         """A server that is waited for, seen together with others that are."""
-        return Server(self.observe(f"/servers/{server_id}", "/servers/detail", "server", "servers", server_id))
+        return Server(self.observe(server_path(server_id), "/servers/detail", "server", "servers", server_id))
 
     def _list_filters(self, ids: list[str]) -> list[dict[str, Any]]:
         """Lists of those that changed of late: a project may have thousands of others."""
@@ -130,10 +137,20 @@ class NovaClientPlugin(ServerActions, MicroversionedPlugin):
         try:
             return self.observe_server(server_id)
         except Exception as error:
-            if rest_errors.status_of(error) not in (413, 429, 500, 503):
+            if rest_errors.status_of(error) not in PASSING:
                 raise
             LOG.warning("Server %(id)s cannot be fetched: %(why)s", {"id": server_id, "why": error})
             return None
+
+    def await_server(self, server_id: str) -> Server:
+        """A server for which somebody comes again: what passes makes him come later, however long it takes."""
+        try:
+            return self.observe_server(server_id)
+        except Exception as error:
+            if rest_errors.status_of(error) not in PASSING or not patience.can_pause():
+                raise
+            LOG.warning("Server %(id)s cannot be seen: %(why)s", {"id": server_id, "why": error})
+            raise patience.ComeBack(max(patience.asked_pause(error) or 0.0, ASK_AGAIN)) from error
 
     def fetch_server_attr(self, server_id: str, attr: str) -> Any:
         return getattr(self.fetch_server(server_id), attr, None)
@@ -193,17 +210,15 @@ class NovaClientPlugin(ServerActions, MicroversionedPlugin):
     # --- flavors, key pairs, hosts, limits
 
     def find_flavor_by_name_or_id(self, flavor: str) -> str:
-        found: str = MEMOIZE_FINDER.get_or_create(
-            "|".join([*self._scope(), "/flavors", str(flavor)]), lambda: str(self.get_flavor(flavor)["id"])
-        )
-        return found
+        where = "|".join([*self._scope(), "/flavors", str(flavor)])
+        return MEMOIZE_FINDER.find(where, lambda: str(self.get_flavor(flavor)["id"]))
 
     def get_flavor(self, flavor_identifier: str) -> Answer:
         """The flavor with this id, else that with this name."""
         key = (self.endpoint(), *self._scope(), str(flavor_identifier))
         until, known = _flavors.get(key, (0.0, None))
         if known is None or until < time.monotonic():
-            known = self._get_flavor(str(flavor_identifier))
+            known = self.once(("flavor", str(flavor_identifier)), lambda: self._get_flavor(str(flavor_identifier)))
             if len(_flavors) > 1000:
                 _flavors.clear()
             now = time.monotonic()
@@ -269,7 +284,7 @@ class NovaClientPlugin(ServerActions, MicroversionedPlugin):
 
     def meta_update(self, server: Any, metadata: Mapping[str, Any]) -> None:
         """Make these the metadata of a server."""
-        self.api.put(f"/servers/{server.id}/metadata", json={"metadata": self.meta_serialize(metadata)})
+        self.api.put(f"{server_path(server.id)}/metadata", json={"metadata": self.meta_serialize(metadata)})
 
     # --- what they boot with
 
@@ -296,7 +311,7 @@ class NovaClientPlugin(ServerActions, MicroversionedPlugin):
     def console_url(self, server_id: str, kind: str) -> str:
         """An URL at which a user finds a console of a server."""
         body = {"remote_console": {"protocol": CONSOLE_PROTOCOLS[kind], "type": kind}}
-        return str(self.api.post(f"/servers/{server_id}/remote-consoles", json=body)["remote_console"]["url"])
+        return str(self.api.post(f"{server_path(server_id)}/remote-consoles", json=body)["remote_console"]["url"])
 
 
 class ConsoleUrls(Mapping[str, str]):

@@ -17,7 +17,7 @@ from oslo_log import log as logging
 from oslo_utils import netutils
 
 from openkeel_heat.clients import errors, patience
-from openkeel_heat.clients.rest import RestClient
+from openkeel_heat.clients.rest import RestClient, below
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
 
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 TASK_STATE = "OS-EXT-STS:task_state"
+
+#: The field of requests that are not to be in logs.
+PASSWORD = "adminPass"
+#: Actions that give a server a password, if they are told none.
+_ANSWERED_WITH_PASSWORD = frozenset({"rebuild", "rescue"})
+
+
+def server_path(server_id: Any) -> str:
+    return below("/servers", server_id)
 
 
 class _Plugin(Protocol):
@@ -59,10 +68,11 @@ class ServerActions:
 
     def act(self: _Plugin, server_id: str, action: str, arguments: Any = None) -> Any:
         """One of the actions of a server, such as ``suspend``."""
-        return self.api.post(f"/servers/{server_id}/action", json={action: arguments})
+        secret = action in _ANSWERED_WITH_PASSWORD or (isinstance(arguments, Mapping) and PASSWORD in arguments)
+        return self.api.post(f"{server_path(server_id)}/action", json={action: arguments}, log=not secret)
 
     def rename(self: _Plugin, server: Any, name: str) -> None:
-        self.api.put(f"/servers/{server.id}", json={"server": {"name": name}})
+        self.api.put(server_path(server.id), json={"server": {"name": name}})
 
     # --- resize
 
@@ -170,7 +180,7 @@ class ServerActions:
     # --- interfaces
 
     def interfaces(self: _Plugin, server_id: str) -> list[dict[str, Any]]:
-        return self.api.list(f"/servers/{server_id}/os-interface", "interfaceAttachments")
+        return self.api.list(f"{server_path(server_id)}/os-interface", "interfaceAttachments")
 
     def attach_interface(
         self: _Plugin,
@@ -191,11 +201,13 @@ class ServerActions:
             body["fixed_ips"] = [{"ip_address": fip}]
         if tag:
             body["tag"] = tag
-        made = self.api.post(f"/servers/{server_id}/os-interface", json={"interfaceAttachment": body})
+        made = self.api.post(f"{server_path(server_id)}/os-interface", json={"interfaceAttachment": body})
         attached = str(made["interfaceAttachment"]["port_id"])
         if not port_id and security_groups:
             wanted = {"port": {"security_groups": list(security_groups)}}
-            self.clients.client_plugin("neutron").api.put(f"/v2.0/ports/{attached}", json=wanted)
+            # Who came again after a pause would attach another one.
+            with patience.may_pause(False):
+                self.clients.client_plugin("neutron").api.put(below("/v2.0/ports", attached), json=wanted)
         return attached
 
     def interface_attach(self: _Plugin, server_id: str, *args: Any, **interface: Any) -> bool:
@@ -205,7 +217,7 @@ class ServerActions:
 
     def interface_detach(self: _Plugin, server_id: str, port_id: str) -> bool:
         with self.ignore_not_found:
-            self.api.delete(f"/servers/{server_id}/os-interface/{port_id}")
+            self.api.delete(below(f"{server_path(server_id)}/os-interface", port_id))
         return True
 
     def is_detached(self: _Plugin, server_id: str, port_id: str) -> bool:
@@ -214,7 +226,7 @@ class ServerActions:
         The server tells no ports but addresses, so it is the MAC address that counts.
         """
         with self.ignore_not_found:
-            port = self.clients.client_plugin("neutron").api.show(f"/v2.0/ports/{port_id}", "port")
+            port = self.clients.client_plugin("neutron").api.show(below("/v2.0/ports", port_id), "port")
             if port.get("device_id") == server_id:
                 return False
             server = self.fetch_server(server_id)
@@ -227,7 +239,7 @@ class ServerActions:
         """Whether the server shows the addresses of the port; it learns of them after it has the interface."""
         if not port_id:
             return True
-        port = self.clients.client_plugin("neutron").api.show(f"/v2.0/ports/{port_id}", "port")
+        port = self.clients.client_plugin("neutron").api.show(below("/v2.0/ports", port_id), "port")
         wanted = {one["ip_address"] for one in port.get("fixed_ips") or () if one.get("ip_address")}
         if not wanted:
             return any(one["port_id"] == port_id for one in self.interfaces(server_id))
@@ -250,9 +262,7 @@ class ServerActions:
             raise errors.InterfaceNotFound(id=server_id)
         if len(found) > 1:
             LOG.warning("Server %s has several interfaces, the first one is taken.", server_id)
-        address = next(
-            one["ip_address"] for one in found[0]["fixed_ips"] if netutils.is_valid_ipv4(one["ip_address"])
-        )
+        address = next(one["ip_address"] for one in found[0]["fixed_ips"] if netutils.is_valid_ipv4(one["ip_address"]))
         _lead(self, floatingip_id, found[0]["port_id"], address)
 
     def dissociate_floatingip(self: _Plugin, floatingip_id: str) -> None:
@@ -270,7 +280,7 @@ class ServerActions:
         """The id of the attachment; False where the server or volume is busy."""
         wanted = {"volumeId": volume_id, **({"device": device} if device else {})}
         try:
-            made = self.api.post(f"/servers/{server_id}/os-volume_attachments", json={"volumeAttachment": wanted})
+            made = self.api.post(f"{server_path(server_id)}/os-volume_attachments", json={"volumeAttachment": wanted})
         except Exception as error:
             if patience.asked_pause(error) is not None:
                 raise
@@ -287,7 +297,7 @@ class ServerActions:
 
     def detach_volume(self: _Plugin, server_id: str, attach_id: str) -> bool:
         try:
-            self.api.delete(f"/servers/{server_id}/os-volume_attachments/{attach_id}")
+            self.api.delete(below(f"{server_path(server_id)}/os-volume_attachments", attach_id))
         except Exception as error:
             if patience.asked_pause(error) is not None:
                 raise
@@ -295,15 +305,14 @@ class ServerActions:
                 return False
             if not (self.is_not_found(error) or self.is_bad_request(error)):
                 raise exceptions.Error(
-                    _("Could not detach attachment %(att)s from server %(srv)s.")
-                    % {"srv": server_id, "att": attach_id}
+                    _("Could not detach attachment %(att)s from server %(srv)s.") % {"srv": server_id, "att": attach_id}
                 ) from error
         return True
 
     def check_detach_volume_complete(self: _Plugin, server_id: str, attach_id: str) -> bool:
         """Whether the server, too, knows that a volume is detached."""
         with self.ignore_not_found:
-            self.api.get(f"/servers/{server_id}/os-volume_attachments/{attach_id}")
+            self.api.get(below(f"{server_path(server_id)}/os-volume_attachments", attach_id))
             return False
         return True
 
@@ -338,7 +347,7 @@ def _wait(done: Callable[[], bool], pause: Callable[[int], float]) -> bool:
 
 def _lead(plugin: _Plugin, floatingip_id: str, port: str | None, address: str | None) -> None:
     body = {"floatingip": {"port_id": port, "fixed_ip_address": address}}
-    plugin.clients.client_plugin("neutron").api.put(f"/v2.0/floatingips/{floatingip_id}", json=body)
+    plugin.clients.client_plugin("neutron").api.put(below("/v2.0/floatingips", floatingip_id), json=body)
 
 
 def _floating_ip(plugin: _Plugin, address: str) -> str:

@@ -3,7 +3,8 @@
 
 A hundred ports of one network have the same network checked and looked up a hundred times, each by a context of its
 own; but all of these belong to the request that began the operation. :func:`once` remembers an answer for that
-request, for a minute at most: the next request asks anew, so nobody sees what is old. Errors are not remembered.
+request, for a minute at most: the next request asks anew, so nobody sees what is old. Errors are not remembered. Who
+wants what another is just asking for waits for that answer.
 """
 
 from __future__ import annotations
@@ -17,12 +18,27 @@ from typing import Any
 
 SECONDS = 60.0
 LIMIT = 20_000
+#: Seconds that one waits for the answer to another.
+PATIENCE = 20.0
 
 
 class _Process:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.known: OrderedDict[Hashable, tuple[float, Any]] = OrderedDict()
+        self.asking: dict[Hashable, _Asking] = {}
+
+    def answer(self, key: Hashable) -> Any:
+        until, value = self.known.get(key, (0.0, None))
+        return value if until > time.monotonic() else None
+
+
+class _Asking:
+    """Somebody asks; *over* when there is an answer or an error."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.over = threading.Event()
 
 
 _process = _Process()
@@ -42,17 +58,39 @@ def once(context: Any, key: Hashable, make: Callable[[], Any]) -> Any:
     request = getattr(context, "request_id", None)
     if not request:
         return make()
-    whole = (request, getattr(context, "project_id", None), getattr(context, "user_id", None), key)
+    return shared((request, getattr(context, "project_id", None), getattr(context, "user_id", None), key), make)
+
+
+def shared(whole: Hashable, make: Callable[[], Any], seconds: float = SECONDS) -> Any:
+    """The answer under *whole* for all that this process does in so many seconds."""
     process = _process
+    own = _Asking()
     with process.lock:
-        until, value = process.known.get(whole, (0.0, None))
-    if until > time.monotonic():
-        return value
-    value = make()
-    if value is not None:
+        value = process.answer(whole)
+        if value is not None:
+            return value
+        other = process.asking.setdefault(whole, own)
+    if other is not own and other.thread != own.thread:
+        other.over.wait(PATIENCE)
         with process.lock:
-            process.known[whole] = (time.monotonic() + SECONDS, value)
-            process.known.move_to_end(whole)
-            while len(process.known) > LIMIT:
-                process.known.popitem(last=False)
+            value = process.answer(whole)
+        if value is not None:
+            return value
+    try:
+        value = make()
+        if value is not None:
+            _remember(process, whole, value, seconds)
+    finally:
+        if other is own:
+            with process.lock:
+                process.asking.pop(whole, None)
+            own.over.set()
     return value
+
+
+def _remember(process: _Process, key: Hashable, value: Any, seconds: float) -> None:
+    with process.lock:
+        process.known[key] = (time.monotonic() + seconds, value)
+        process.known.move_to_end(key)
+        while len(process.known) > LIMIT:
+            process.known.popitem(last=False)

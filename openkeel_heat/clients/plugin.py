@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from oslo_config import cfg
 
 from openkeel_heat.clients.error_tests import ErrorTests
+from openkeel_heat.clients.rest import asking_keystone
 from openkeel_heat.common import config, exceptions
 
 if TYPE_CHECKING:
@@ -90,10 +91,11 @@ class ClientPlugin(ErrorTests, abc.ABC):
             kwargs.setdefault("interface", kwargs.pop("endpoint_type"))
         kwargs.setdefault("region_name", self._get_region_name())
         session = self.context.keystone_session
-        try:
-            url = session.get_endpoint(**kwargs)
-        except errors.EmptyCatalog:
-            url = self._endpoint_of_fresh_token(session, kwargs)
+        with asking_keystone():
+            try:
+                url = session.get_endpoint(**kwargs)
+            except errors.EmptyCatalog:
+                url = self._endpoint_of_fresh_token(session, kwargs)
         if url is None:
             raise errors.EndpointNotFound()
         return str(url)

@@ -2,7 +2,8 @@
 """Errors of services, named and told as their own Python clients do.
 
 Users read them in status reasons: ``Forbidden: resources.server: Quota exceeded … (HTTP 403) (Request-ID: req-…)``, so
-the classes bear the names that the clients of Nova, Cinder, Neutron and Glance have, and their text is built alike.
+the classes bear the names that the clients of Nova, Cinder, Neutron, Glance, Barbican and Heat have, and their text is
+built alike.
 :func:`from_response` makes the error of an answer; :func:`status_of` tells the HTTP status of any error, be it one of
 these, of a client library or of keystoneauth.
 """
@@ -13,9 +14,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from oslo_serialization import jsonutils
+
 from openkeel_heat.common import exceptions
 
 _TAG = re.compile(r"<.+?>")
+
+#: Services whose errors are those of keystoneauth.
+PLAIN_HTTP = frozenset({"keystone", "swift", "zaqar"})
+#: Of what a service says, characters that are kept; seconds for which it is left alone because it says so.
+LONGEST_TEXT, LONGEST_WAIT = 10_000, 3600.0
 
 
 class RestError(Exception):
@@ -33,7 +41,7 @@ class RestError(Exception):
         details: Any = None,
         retry_after: float | None = None,
     ) -> None:
-        self.message = message or self.default_message
+        self.message = _text(message) or self.default_message
         self.status = self.code = self.http_status = self.status_code = status
         self.request_id = request_id
         self.service = service
@@ -48,6 +56,10 @@ class RestError(Exception):
         if self.request_id:
             text += f" (Request-ID: {self.request_id})"
         return text
+
+
+class InvalidResponse(RestError):
+    """The service answered, but not what it was asked for: a page of something in between, or nothing."""
 
 
 # --- Nova and Cinder (and who has no forms of its own); where the service says nothing, the class has words
@@ -185,12 +197,51 @@ _GLANCE = _classes(
 )
 
 
+# --- Heat
+
+
+class HeatError(RestError):
+    default_message = "Internal Error"
+
+    def __str__(self) -> str:
+        return f"ERROR: {self.message}"
+
+
+_HEAT = _classes(HeatError, **{cls.__name__: status for status, cls in _GLANCE.items()})
+
+
+# --- Barbican
+
+
+class HTTPError(RestError):
+    """Only the words of the service."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class HTTPAuthError(HTTPError):
+    """Who asks, it does not know."""
+
+
+class HTTPClientError(HTTPError):
+    """Any other refusal."""
+
+
+class HTTPServerError(HTTPError):
+    """It failed."""
+
+
 def class_for(service: str, status: int, kind: str = "") -> type[RestError]:
     """The class of a service's errors with that status (*kind*: what Neutron calls it)."""
     if service == "neutron":
         return _NEUTRON_TYPES.get(kind) or _NEUTRON.get(status, NeutronClientException)
     if service == "glance":
         return _GLANCE.get(status, HTTPException)
+    if service == "heat":
+        return _HEAT.get(status, HeatError)
+    if service == "barbican":
+        return HTTPAuthError if status == 401 else HTTPServerError if status >= 500 else HTTPClientError
     return (_CINDER if service == "cinder" else _PLAIN).get(status, ClientException)
 
 
@@ -209,16 +260,25 @@ def from_response(service: str, response: Any) -> Exception:
     """The error that an answer with a status of 400 or more is."""
     status = int(response.status_code)
     headers: Mapping[str, str] = response.headers
-    more: dict[str, Any] = {"status": status, "service": service, "retry_after": _retry_after(headers)}
+    more: dict[str, Any] = {"status": status, "service": service, "retry_after": retry_after(headers)}
     if service == "neutron":
         return _neutron(response, status, headers, more)
     if service == "glance":
         more["request_id"] = headers.get("x-openstack-request-id")
         return class_for(service, status)(details=_glance_details(response), **more)
-    if service == "keystone":
+    if service == "heat":
+        more["request_id"] = headers.get("x-openstack-request-id")
+        return class_for(service, status)(_heat_message(response), **more)
+    if service == "barbican":
+        more["request_id"] = headers.get("x-openstack-request-id")
+        return class_for(service, status)(_barbican_message(response), **more)
+    if service in PLAIN_HTTP:
         from keystoneauth1 import exceptions as errors
 
-        return errors.from_response(response, response.request.method, response.url)
+        error = errors.from_response(response, response.request.method, response.url)
+        # The library takes it in and then forgets it.
+        error.retry_after = more["retry_after"]  # type: ignore[union-attr]
+        return error
     request_id = headers.get("x-compute-request-id")
     if service not in ("nova", "cinder"):
         request_id = headers.get("x-openstack-request-id", request_id)
@@ -229,17 +289,23 @@ def from_response(service: str, response: Any) -> Exception:
 def not_found(service: str, key: str, id_: str) -> Exception:
     """The error for an object that is known to be gone, without asking for it."""
     words = f"{key} {id_} could not be found."
+    if service in PLAIN_HTTP:
+        from keystoneauth1 import exceptions as errors
+
+        return errors.NotFound(message=words, http_status=404)
     return class_for(service, 404)(words, status=404, service=service, details=words)
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds until the service wants to be asked again; it is asked after an hour in any case."""
     value = headers.get("Retry-After")
     if value is None:
         return None
     try:
-        return max(float(value), 0.0)
+        seconds = float(value)
     except ValueError:
         return _until(value)
+    return min(max(seconds, 0.0), LONGEST_WAIT) if seconds == seconds else None
 
 
 def _until(date: str) -> float | None:
@@ -249,15 +315,37 @@ def _until(date: str) -> float | None:
 
     try:
         moment = email.utils.parsedate_to_datetime(date)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
-    return max((moment - datetime.datetime.now(datetime.UTC)).total_seconds(), 0.0)
+    if moment.tzinfo is None:
+        # "-0000": the time of no place.
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return min(max((moment - datetime.datetime.now(datetime.UTC)).total_seconds(), 0.0), LONGEST_WAIT)
+
+
+def _text(words: Any) -> str:
+    """What a service says, as a text that can be stored and shown: not each says it in one, or shortly."""
+    if words is None:
+        return ""
+    text = words if isinstance(words, str) else jsonutils.dumps(words)
+    if len(text) > LONGEST_TEXT:
+        text = text[:LONGEST_TEXT] + "…"
+    return text.encode("utf-8", "replace").decode()
+
+
+def _body_text(response: Any) -> str:
+    """A body that is no JSON. To guess the encoding of a long one takes minutes."""
+    content: bytes = (response.content or b"")[: 4 * LONGEST_TEXT]
+    try:
+        return content.decode(response.encoding or "utf-8", "replace")
+    except LookupError:  # an encoding that there is none of
+        return content.decode("utf-8", "replace")
 
 
 def _json(response: Any) -> Any:
     try:
         return response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -279,16 +367,34 @@ def _neutron(response: Any, status: int, headers: Mapping[str, str], more: dict[
     kind = ""
     error = body.get("NeutronError") if isinstance(body, Mapping) else None
     if isinstance(error, Mapping) and {"type", "message", "detail"} <= error.keys():
-        kind = error["type"]
-        message = error["message"] + (f"\n{error['detail']}" if error["detail"] else "")
+        kind = _text(error["type"])
+        message = _text(error["message"]) + (f"\n{_text(error['detail'])}" if error["detail"] else "")
         more["details"] = kind
     elif error:
         message = str(error)
     elif isinstance(body, Mapping):
         message = body.get("message") or f"{status}-{body}"
     else:
-        message = response.text or str(getattr(response, "reason", ""))
+        message = _body_text(response) or str(getattr(response, "reason", ""))
     return class_for("neutron", status, kind)(message, request_id=headers.get("x-openstack-request-id"), **more)
+
+
+def _heat_message(response: Any) -> str | None:
+    body = _json(response)
+    if body is None:
+        return _body_text(response)
+    error = body.get("error") if isinstance(body, Mapping) else None
+    return str(error["message"]) if isinstance(error, Mapping) and error.get("message") else None
+
+
+def _barbican_message(response: Any) -> str | None:
+    """The title and what describes it; who stands before the service and checks tokens has a form of its own."""
+    body = _json(response)
+    if not isinstance(body, Mapping):
+        return _body_text(response)
+    if body.get("title"):
+        return ": ".join(str(body[name]) for name in ("title", "description") if body.get(name))
+    return _words_of(response, "")[0]
 
 
 def _glance_details(response: Any) -> str:
@@ -302,9 +408,10 @@ def _glance_details(response: Any) -> str:
             told = [str(body.get("code") or ""), *body["message"].splitlines()]
             lines = [_TAG.sub("", line.strip()) for line in told]
             return ": ".join(dict.fromkeys(line for line in lines if line))
-        parts = [one.get("message") for one in body.values() if isinstance(one, Mapping)] if body else []
-        return "\n".join(part for part in parts if part is not None)
+        ones = body.values() if isinstance(body, Mapping) else ()
+        parts = [one.get("message") for one in ones if isinstance(one, Mapping)]
+        return "\n".join(_text(part) for part in parts if part is not None)
     if "html" in kind:
-        lines = [_TAG.sub("", line.strip()) for line in response.text.splitlines()]
+        lines = [_TAG.sub("", line.strip()) for line in _body_text(response).splitlines()]
         return ": ".join(dict.fromkeys(line for line in lines if line))
-    return str(response.text).replace("\n\n", "\n")
+    return _body_text(response).replace("\n\n", "\n")

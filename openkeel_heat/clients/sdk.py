@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from oslo_config import cfg
+
 from openkeel_heat.clients import rest_errors
 from openkeel_heat.clients.constants import ExtensionMixin
 from openkeel_heat.clients.plugin import ClientPlugin
 from openkeel_heat.common import config, version as versions
+from openkeel_heat.common.options.clients import CLIENT_NAMES
 
 
 class OpenStackSDKPlugin(ExtensionMixin, ClientPlugin):
@@ -22,17 +25,34 @@ class OpenStackSDKPlugin(ExtensionMixin, ClientPlugin):
 
     def _create(self, version: str | None = None) -> Any:
         from openstack import connection
+        from openstack.config import cloud_region
 
-        return connection.Connection(
+        region = cloud_region.from_session(
             session=self.context.keystone_session,
             region_name=self._get_region_name(),
-            interface=config.get_client_option("keystone", "endpoint_type").removesuffix("URL"),
             app_name="heat",
             app_version=versions.version_string(),
+            **self._interfaces(),
         )
+        return connection.Connection(config=region)
+
+    @staticmethod
+    def _interfaces() -> dict[str, Any]:
+        """Which endpoint of each service is used, as ``[clients_<service>]`` says."""
+        from os_service_types import ServiceTypes
+
+        types = ServiceTypes()
+        found = {"interface": cfg.CONF.clients.endpoint_type}
+        for name in CLIENT_NAMES:
+            service = types.get_service_data_for_project(name)
+            if service is not None:
+                key = service["service_type"].replace("-", "_")
+                found[f"{key}_interface"] = config.get_client_option(name, "endpoint_type")
+        return {key: str(value).removesuffix("URL") for key, value in found.items()}
 
     def _list_extensions(self) -> list[str]:
-        return [extension.alias for extension in self.client().network.extensions()]
+        """Those of the network service, by its own plug-in, which asks once for all requests of a while."""
+        return list(self.clients.client_plugin("neutron")._list_extensions())
 
     # errors: of the library, and of the services' own plug-ins, which find for it
 

@@ -28,11 +28,14 @@ from oslo_utils import uuidutils
 from openkeel_heat.clients import polling, rest_errors
 from openkeel_heat.clients.cache import MEMOIZE_FINDER
 from openkeel_heat.clients.microversions import MicroversionMixin
-from openkeel_heat.clients.once import once
+from openkeel_heat.clients.once import once, shared
 from openkeel_heat.clients.plugin import ClientPlugin
-from openkeel_heat.clients.rest import RestClient
+from openkeel_heat.clients.rest import RestClient, persistently
 from openkeel_heat.clients.rest_errors import status_of
 from openkeel_heat.common import config, exceptions
+
+#: Seconds for which the versions of a service are taken to be what they were.
+VERSIONS_ARE_GOOD = 300.0
 
 _VERSION_AT_END = re.compile(r"/v\d+(\.\d+)?/?$")
 
@@ -48,6 +51,8 @@ class RestClientPlugin(ClientPlugin):
     VERSION_IN_PATHS: ClassVar[bool] = False
     #: Lists take ``?id=a&id=b``.
     LISTS_BY_ID: ClassVar[bool] = False
+    #: Paths whose bodies have secrets, sent or answered: they are in no log.
+    QUIET_PATHS: ClassVar[re.Pattern[str] | None] = None
     #: What a later list does not have any more, is deleted: no list leaves out a part of what there is.
     LISTS_ALL: ClassVar[bool] = False
 
@@ -68,9 +73,17 @@ class RestClientPlugin(ClientPlugin):
                     self.NAME,
                     retries=cfg.CONF.client_retry_limit,
                     microversion=self.microversion,
-                    changed=polling.changed,
+                    changed=self._changed,
+                    quiet=self.QUIET_PATHS,
                 )
             return self._api
+
+    def _changed(self, path: str) -> None:
+        """A request changed something at *path*, or made what has this id."""
+        polling.changed(path)
+        for part in path.partition("?")[0].split("/"):
+            if uuidutils.is_uuid_like(part):
+                MEMOIZE_FINDER.forget_id(part)
 
     def _adapter(self) -> Any:
         if not config.has_keystone():
@@ -86,9 +99,11 @@ class RestClientPlugin(ClientPlugin):
     def endpoint(self) -> str:
         """Where the service is, by the catalogue, the region and ``endpoint_type``; without a slash at its end."""
         if self._endpoint is None:
-            url = self.url_for(
-                service_type=self.service_types[0], endpoint_type=self._get_client_option(self.NAME, "endpoint_type")
-            )
+            where = {
+                "service_type": self.service_types[0],
+                "endpoint_type": self._get_client_option(self.NAME, "endpoint_type"),
+            }
+            url = persistently(lambda: self.url_for(**where), cfg.CONF.client_retry_limit)
             self._endpoint = (_VERSION_AT_END.sub("", url) if self.VERSION_IN_PATHS else url).rstrip("/")
         return self._endpoint
 
@@ -101,17 +116,24 @@ class RestClientPlugin(ClientPlugin):
             option = self.MAX_MICROVERSION_OPTION
             if option is not None and cfg.CONF[option]:
                 wanted = min(wanted, _version(str(cfg.CONF[option])))
-            self._negotiated = "{}.{}".format(*min(wanted, self.microversion_range()[1]))
-        return self._negotiated
+            newest = self.microversion_range()[1]
+            # One without versions of this kind does not understand any.
+            self._negotiated = "{}.{}".format(*min(wanted, newest)) if newest != _pair(None) else ""
+        return self._negotiated or None
 
     def microversion_range(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """The oldest and the newest microversion of the service."""
         if self._range is None:
-            data = self.api.adapter.get_endpoint_data()
-            low = data and data.min_microversion
-            high = data and data.max_microversion
-            self._range = (_pair(low), _pair(high))
+            # Each resource of a stack has a context of its own, with a session that discovers everything anew.
+            found = shared(("versions", self.NAME, self.endpoint()), self._discovered_range, VERSIONS_ARE_GOOD)
+            self._range = found or (_pair(None), _pair(None))
         return self._range
+
+    def _discovered_range(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        data = self.api.adapter.get_endpoint_data()
+        if not data or not data.max_microversion:
+            return None
+        return _pair(data.min_microversion), _pair(data.max_microversion)
 
     def supports(self, microversion: str) -> bool:
         low, high = self.microversion_range()
@@ -151,7 +173,8 @@ class RestClientPlugin(ClientPlugin):
     def _scope(self) -> tuple[str, ...]:
         """What answers to this context are apart by."""
         context = self.context
-        return tuple(str(part or "") for part in (self.NAME, self._get_region_name(), context.project_id))
+        parts = (self.NAME, context.auth_url, self._get_region_name(), context.project_id)
+        return tuple(str(part or "") for part in parts)
 
     def find(
         self,
@@ -171,8 +194,7 @@ class RestClientPlugin(ClientPlugin):
         def search() -> str:
             return self._find(path, key, keys or f"{key}s", str(value), name_field, params, entity, microversion)
 
-        found: str = MEMOIZE_FINDER.get_or_create(where, search)
-        return found
+        return MEMOIZE_FINDER.find(where, search)
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What *make* answers, asked once in an operation of a stack."""
@@ -189,6 +211,9 @@ class RestClientPlugin(ClientPlugin):
         entity: str | None,
         microversion: str | None,
     ) -> str:
+        if not value:
+            # Some services leave out a filter without a value, and answer with all.
+            raise self._nothing_found(entity or key, value)
         like_id = uuidutils.is_uuid_like(value)
         if like_id and (found := self._id_if_there(path, key, value, microversion)):
             return found
@@ -222,9 +247,19 @@ class RestClientPlugin(ClientPlugin):
     # --- objects in progress
 
     def observe(
-        self, path: str, list_path: str, key: str, keys: str, id: str, *, microversion: str | None = None
+        self,
+        path: str,
+        list_path: str,
+        key: str,
+        keys: str,
+        id: str,
+        *,
+        microversion: str | None = None,
+        leaving: bool = False,
     ) -> dict[str, Any]:
         """The present state of an object that changes; not found is an error as it would be of ``show``.
+
+        *leaving*: its deletion was asked for, so that it need not be looked for when it is in no list.
 
         Who polls inside :func:`.patience.may_pause` may be told to come back by :class:`.patience.ComeBack`.
         """
@@ -235,19 +270,18 @@ class RestClientPlugin(ClientPlugin):
             id,
             lambda: self.api.show(path, key, microversion=microversion),
             lambda ids: self.list_observed(list_path, keys, ids, microversion),
-            (lambda: rest_errors.not_found(self.NAME, key, id)) if self.LISTS_ALL else None,
-            everything=self.LISTS_ALL and not self.LISTS_BY_ID,
+            lambda: rest_errors.not_found(self.NAME, key, id),
+            everything=not self.LISTS_BY_ID,
+            leaving=leaving,
         )
 
-    def list_observed(
-        self, list_path: str, keys: str, ids: list[str], microversion: str | None
-    ) -> dict[str, dict[str, Any]]:
+    def list_observed(self, list_path: str, keys: str, ids: list[str], microversion: str | None) -> polling.Listed:
         """These objects, or these and others, by their ids."""
         found: dict[str, dict[str, Any]] = {}
         for params in self._list_filters(ids):
             listed = self.api.list(list_path, keys, params, microversion=microversion)
             found.update((str(one["id"]), one) for one in listed)
-        return found
+        return polling.Listed(found, complete=self.LISTS_ALL)
 
     def _list_filters(self, ids: list[str]) -> list[dict[str, Any]]:
         """The queries of lists that have these objects."""

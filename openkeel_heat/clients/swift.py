@@ -2,18 +2,21 @@
 """``client_plugin("swift")``: objects that carry signals and metadata, and the URLs that give them away.
 
 The client is a thin one over HTTP with the methods of python-swiftclient's ``Connection`` that plug-ins use: those
-that read answer ``(headers, content)``, names of headers are of any case.
+that read answer ``(headers, content)``, names of headers are of any case. What objects hold, and the keys of accounts,
+are in no log.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import email.utils
 import hashlib
 import hmac
+import re
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlparse
 
@@ -21,6 +24,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from openkeel_heat.clients.plugin import ClientPlugin
+from openkeel_heat.clients.rest import RestClient, asking_keystone, persistently
 from openkeel_heat.common import config, exceptions
 from openkeel_heat.common.i18n import _
 
@@ -34,9 +38,46 @@ IN_PROGRESS = "in progress"
 #: The last second that every Swift can count to.
 MAX_EPOCH = 2147483647
 
+_ALL = re.compile(".*", re.DOTALL)
+#: Bytes that are read at a time.
+_PIECE = 65536
+
 _KEY_HEADER = "x-account-meta-temp-url-key"
 
-Headers = Mapping[str, str]
+Headers = Mapping[str, Any]
+
+
+def _check_place(container: str | None = None, obj: str | None = None) -> None:
+    """NotFound for names with which a path would lead out of the container, or out of the account."""
+    container_is_none = container is not None and ("/" in container or container in ("", ".", ".."))
+    obj_is_none = obj is not None and (not obj or any(part in (".", "..") for part in obj.split("/")))
+    if container_is_none or obj_is_none:
+        from keystoneauth1 import exceptions as errors
+
+        raise errors.NotFound()
+
+
+def _to_send(headers: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Numbers and truth are texts, and texts are UTF-8, which has to look like Latin-1 on its way."""
+
+    def text(value: Any) -> Any:
+        value = str(value) if isinstance(value, (int, float)) else value
+        return value.encode().decode("latin-1") if isinstance(value, str) else value
+
+    return {name: text(value) for name, value in (headers or {}).items()}
+
+
+def _received(headers: Headers) -> Headers:
+    """Headers of any case, whose values are UTF-8; HTTP takes them for Latin-1."""
+    from requests.structures import CaseInsensitiveDict
+
+    def text(value: str) -> str:
+        try:
+            return value.encode("latin-1").decode()
+        except UnicodeError:
+            return value
+
+    return CaseInsensitiveDict({name: text(value) for name, value in headers.items()})
 
 
 class Connection:
@@ -44,11 +85,13 @@ class Connection:
 
     def __init__(self, adapter: Any) -> None:
         self._adapter = adapter
+        self._api = RestClient(adapter, CLIENT_NAME, retries=cfg.CONF.client_retry_limit, quiet=_ALL)
 
     @property
     def url(self) -> str:
         """The URL of the account."""
-        return str(self._adapter.get_endpoint())
+        with asking_keystone():
+            return str(self._adapter.get_endpoint())
 
     def _do(
         self,
@@ -57,28 +100,30 @@ class Connection:
         headers: Headers | None = None,
         data: bytes | None = None,
         params: Mapping[str, Any] | None = None,
+        stream: bool | None = None,
     ) -> Any:
-        url = "/".join([self.url.rstrip("/"), *(quote(name) for name in names)])
-        more: dict[str, Any] = {} if data is None else {"data": data}
-        if params is not None:
-            more["params"] = params
-        return self._adapter.request(url, verb, headers=dict(headers or {}), **more)
+        _check_place(*names)
+        account = persistently(lambda: self.url, cfg.CONF.client_retry_limit)
+        url = "/".join([account.rstrip("/"), *(quote(name) for name in names)])
+        # What is accepted is what a container says its type is.
+        sent = {"Accept": "*/*", **_to_send(headers)}
+        return self._api.send(verb, url, headers=sent, data=data, params=params, stream=stream, free_path=True)
 
     # the account
     def head_account(self) -> Headers:
-        return self._do("HEAD").headers
+        return _received(self._do("HEAD").headers)
 
     def post_account(self, headers: Headers) -> None:
         self._do("POST", headers=headers)
 
     # containers
     def head_container(self, container: str) -> Headers:
-        return self._do("HEAD", container).headers
+        return _received(self._do("HEAD", container).headers)
 
     def get_container(self, container: str, **params: Any) -> tuple[Headers, list[dict[str, Any]]]:
         """The objects in it: a page of up to 10,000."""
         reply = self._do("GET", container, params={"format": "json", **params})
-        return reply.headers, reply.json() if reply.content else []
+        return _received(reply.headers), reply.json() if reply.content else []
 
     def put_container(self, container: str, headers: Headers | None = None) -> None:
         self._do("PUT", container, headers=headers)
@@ -91,11 +136,27 @@ class Connection:
 
     # objects
     def head_object(self, container: str, obj: str) -> Headers:
-        return self._do("HEAD", container, obj).headers
+        return _received(self._do("HEAD", container, obj).headers)
 
-    def get_object(self, container: str, obj: str) -> tuple[Headers, bytes]:
-        reply = self._do("GET", container, obj)
-        return reply.headers, reply.content
+    def get_object(self, container: str, obj: str, limit: int | None = None) -> tuple[Headers, bytes]:
+        """All of it; DownloadLimitExceeded where that is more than *limit* bytes, whatever a list has said.
+
+        Some objects are made of others, up to any size, when they are read.
+        """
+        if limit is None:
+            reply = self._do("GET", container, obj)
+            return _received(reply.headers), reply.content
+        reply = self._do("GET", container, obj, stream=True)
+        content = bytearray()
+        with contextlib.closing(reply):
+            for piece in _pieces(reply):
+                content += piece
+                if len(content) > limit:
+                    raise exceptions.DownloadLimitExceeded(
+                        message=_("Object %(name)s of container %(container)s is larger than %(limit)s bytes.")
+                        % {"name": obj, "container": container, "limit": limit}
+                    )
+        return _received(reply.headers), bytes(content)
 
     def put_object(self, container: str, obj: str, contents: str | bytes = b"", headers: Headers | None = None) -> str:
         """Write it; its ETag."""
@@ -105,6 +166,16 @@ class Connection:
 
     def delete_object(self, container: str, obj: str) -> None:
         self._do("DELETE", container, obj)
+
+
+def _pieces(reply: Any) -> Iterator[bytes]:
+    import requests
+    from keystoneauth1 import exceptions as errors
+
+    try:
+        yield from reply.iter_content(_PIECE)
+    except requests.RequestException as error:
+        raise errors.ConnectFailure(f"The connection ended before the object did: {error}") from error
 
 
 class SwiftClientPlugin(ClientPlugin):
@@ -127,7 +198,6 @@ class SwiftClientPlugin(ClientPlugin):
                 service_type=self.OBJECT_STORE,
                 interface=self._get_client_option(CLIENT_NAME, "endpoint_type"),
                 region_name=self._get_region_name(),
-                connect_retries=cfg.CONF.client_retry_limit,
             )
         )
 
@@ -199,11 +269,12 @@ class SwiftClientPlugin(ClientPlugin):
         try:
             headers, objects = self.client().get_container(files_container)
             self._check_size(int(headers.get("x-container-bytes-used", 0)))
-            bodies = {
-                one["name"]: self.client().get_object(files_container, one["name"])[1]
-                for one in objects
-                if one["name"] not in skipped
-            }
+            bodies: dict[str, bytes] = {}
+            left = cfg.CONF.max_json_body_size
+            for one in objects:
+                if one["name"] not in skipped:
+                    bodies[one["name"]] = self.client().get_object(files_container, one["name"], left)[1]
+                    left -= len(bodies[one["name"]])
         except self.exceptions_module.ClientException as error:
             raise exceptions.NotFound(
                 _("Could not fetch files from container %(container)s, reason: %(reason)s.")

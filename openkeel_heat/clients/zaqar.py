@@ -19,6 +19,8 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from openkeel_heat.clients.plugin import ClientPlugin
+from openkeel_heat.clients.rest import RestClient, decoded
+from openkeel_heat.clients.rest_errors import InvalidResponse
 from openkeel_heat.common import clock, config, exceptions
 from openkeel_heat.common.i18n import _
 
@@ -28,6 +30,8 @@ CLIENT_NAME = "zaqar"
 
 _QUEUE_NAME = re.compile(r"[a-zA-Z0-9_\-]+")
 _MAX_NAME = 64
+#: Messages have what signals and configurations have in them; signatures let anybody in: nothing is in a log.
+_ALL = re.compile(".*", re.DOTALL)
 _VERSION_AT_END = re.compile(r"/v\d+(\.\d+)?/?$")
 
 
@@ -83,7 +87,7 @@ class Queue:
             body["paths"] = list(paths)
         if methods is not None:
             body["methods"] = list(methods)
-        return dict(self._do("POST", "/share", json=body))
+        return dict(self._do("POST", "/share", json=body) or {})
 
     def delete(self) -> None:
         self._do("DELETE")
@@ -93,7 +97,7 @@ class Client:
     """Zaqar seen with some credentials; ``headers`` go with every request."""
 
     def __init__(self, adapter: Any, headers: Mapping[str, str] | None = None, authenticated: bool = True) -> None:
-        self._adapter = adapter
+        self._api = RestClient(adapter, CLIENT_NAME, retries=cfg.CONF.client_retry_limit, quiet=_ALL)
         self._authenticated = authenticated
         self._headers = {"Client-ID": str(uuid.uuid4()), "Accept": "application/json", **(headers or {})}
 
@@ -101,8 +105,11 @@ class Client:
         return Queue(self, ref)
 
     def request(self, verb: str, path: str, **more: Any) -> Any:
-        reply = self._adapter.request(path, verb, headers=self._headers, authenticated=self._authenticated, **more)
-        return reply.json() if reply.content else None
+        reply = self._api.send(verb, path, headers=self._headers, authenticated=self._authenticated, **more)
+        body = decoded(reply)
+        if reply.content and not isinstance(body, Mapping):
+            raise InvalidResponse(f"zaqar answered {verb} {path} with something else than JSON")
+        return body
 
 
 class ZaqarClientPlugin(ClientPlugin):
@@ -131,7 +138,6 @@ class ZaqarClientPlugin(ClientPlugin):
         return adapter.Adapter(
             self.context.keystone_session,
             endpoint_override=self._endpoint(),
-            connect_retries=cfg.CONF.client_retry_limit,
             **more,
         )
 

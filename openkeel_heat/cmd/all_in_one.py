@@ -42,7 +42,10 @@ EMBEDDED = (
 def arguments(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """The few options of this command; the rest is oslo.config's, which also ends the program after ``--help``."""
     parser = argparse.ArgumentParser(
-        prog=PROG, add_help=False, allow_abbrev=False, usage="%(prog)s [--state-dir DIR] [--no-cfn] [OPTION …]",
+        prog=PROG,
+        add_help=False,
+        allow_abbrev=False,
+        usage="%(prog)s [--state-dir DIR] [--no-cfn] [OPTION …]",
         description="API, CloudFormation API and engine in one process, for trying, developing and testing",
         epilog="It also takes the options that every command takes:",
     )
@@ -124,9 +127,9 @@ class Service:
         return self
 
     def reset(self) -> None:
-        from openkeel_heat.cmd import workers
+        from openkeel_heat.common import config
 
-        workers.reload_config(self.conf)
+        config.reload(self.conf)
         if self.engine is not None:
             self.engine.reset()
 
@@ -144,6 +147,7 @@ class Service:
 def main() -> int:
     backend.select()
     options, rest = arguments(sys.argv[1:])
+    from openkeel_heat.api.server import CannotListen
     from openkeel_heat.cmd import process
 
     conf = process.config.setup(rest, PROG)
@@ -160,7 +164,12 @@ def main() -> int:
 
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(signum, on_signal)
-    service.start()
+    try:
+        service.start()
+    except CannotListen as error:
+        LOG.critical("%s", error.strerror)
+        service.stop()
+        return 1
     LOG.info("Serving on port %s", conf.heat_api.bind_port)
     while True:
         wake.wait()

@@ -29,6 +29,9 @@ OPTION = "threading_backend"
 FLAG = "--threading-backend"
 BACKENDS = ("threading", "eventlet")
 EAGER = ("oslo_utils.eventletutils", "futurist", "oslo_messaging")
+#: The same, where the libraries of memcached are installed. Tokens are cached with them at the first request; were the
+#: thread of that request to load eventlet, it could never be joined again, and the process would not end.
+EAGER_WHERE_THERE = ("oslo_cache._memcache_pool", "oslo_cache._bmemcache_pool")
 DEFAULT_FILES = ("~/.heat/heat.conf", "~/heat.conf", "/etc/heat/heat.conf", "/usr/share/heat/heat-dist.conf")
 
 
@@ -116,4 +119,7 @@ def select(argv: list[str] | None = None) -> str:
         backend.init_backend(backend.BackendType(name))
         for module in EAGER:
             importlib.import_module(module)
+        for module in EAGER_WHERE_THERE:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module)
     return name

@@ -18,6 +18,8 @@ from typing import Any, Protocol
 
 from oslo_config import cfg
 
+from openkeel_heat.common import config
+
 LOG = logging.getLogger(__name__)
 
 
@@ -31,14 +33,6 @@ class Worker(Protocol):
     def wait(self) -> None: ...
 
     def reset(self) -> None: ...
-
-
-def reload_config(conf: cfg.ConfigOpts) -> None:
-    """Take over the options that may change while running; a broken file leaves the old ones."""
-    try:
-        conf.mutate_config_files()
-    except Exception:
-        LOG.exception("The configuration could not be reloaded; the old one stays")
 
 
 def report_on_signal(conf: cfg.ConfigOpts) -> None:
@@ -92,12 +86,12 @@ def _run_cotyledon(conf: cfg.ConfigOpts, make: Callable[[], Worker], count: int)
                 self.worker.stop(graceful=True)
 
         def reload(self) -> None:
-            reload_config(conf)
+            config.reload(conf)
             if self.worker is not None:
                 self.worker.reset()
 
     manager = cotyledon.ServiceManager(graceful_shutdown_timeout=conf.graceful_shutdown_timeout)
-    manager.register_hooks(on_reload=lambda: reload_config(conf))
+    manager.register_hooks(on_reload=lambda: config.reload(conf))
     manager.add(Process, workers=count)
     try:
         manager.run()

@@ -8,6 +8,7 @@ once; libraries and tests that need only the options call :func:`register_all`.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -56,6 +57,7 @@ def list_opts() -> OptGroups:
 
 
 def list_own_opts() -> OptGroups:
+    yield None, service.threads
     yield from api.DAEMON_GROUPS
     yield from fetch.GROUPS
     yield from language.GROUPS
@@ -191,6 +193,26 @@ def setup(
         logging.set_defaults()
         log_mask.install()
     return conf
+
+
+def reload(conf: cfg.ConfigOpts) -> None:
+    """Read the files again and take over the options that may change while running; a broken file leaves the old ones.
+
+    The library forgets the values it has found before it reads the files, so a thread that asks meanwhile leaves the
+    old value in its memory for good. It forgets once more when an option is registered, and once more when those who
+    had begun to look are done.
+    """
+    try:
+        conf.mutate_config_files()
+    except Exception:
+        LOG.exception("The configuration could not be reloaded; the old one stays")
+    conf.register_opts(service.threads)
+    time.sleep(_LOOKED_UP)
+    conf.register_opts(service.threads)
+
+
+#: Seconds in which a thread that looks up an option has found it.
+_LOOKED_UP = 0.1
 
 
 def startup_sanity_check(conf: cfg.ConfigOpts | None = None) -> None:

@@ -343,8 +343,12 @@ class StoredContext(RequestContext):
 
             try:
                 access: Any = self.auth_plugin.get_access(self.keystone_session)  # type: ignore[attr-defined]
-            except (keystone_errors.Unauthorized, keystone_errors.NotFound):
-                raise exceptions.AuthorizationFailure() from None
+            except Exception as error:
+                # Who asks again must not be told that there are no roles.
+                self._keystone_loaded = False
+                if isinstance(error, (keystone_errors.Unauthorized, keystone_errors.NotFound)):
+                    raise exceptions.AuthorizationFailure() from None
+                raise
             self.roles = access.role_names
             self.user_domain_id = access.user_domain_id
             self.project_domain_id = access.project_domain_id

@@ -48,13 +48,16 @@ class HeatException(Exception):
         if self.error_code in ERROR_CODE_MAP:
             self.msg_fmt = ERROR_CODE_MAP[self.error_code]
         try:
-            self.message = self.msg_fmt % kwargs
+            self.message = self._text(kwargs)
         except KeyError:
             if FATAL_FORMAT_ERRORS:
                 raise
             LOG.exception("The format of %s lacks an argument; given: %s", type(self).__name__, kwargs)
         if self.error_code:
             self.message = f"HEAT-E{self.error_code} {self.message}"
+
+    def _text(self, kwargs: dict[str, Any]) -> str:
+        return self.msg_fmt % kwargs
 
     def __str__(self) -> str:
         return self.message
@@ -95,12 +98,15 @@ class Error(HeatException):
 
 
 class NotFound(HeatException):
-    """Its text is the first argument, and travels as such."""
+    """Its text is the first argument, and travels as such: it is finished, whatever percent signs users put into it."""
 
     def __init__(self, msg_fmt: str = _("Not found")) -> None:
         self.msg_fmt = msg_fmt
         super().__init__()
         self.args = (msg_fmt,)
+
+    def _text(self, kwargs: dict[str, Any]) -> str:
+        return self.msg_fmt
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NotFound:
         return self.__class__(self.msg_fmt)
@@ -194,9 +200,7 @@ class ClientNotAvailable(HeatException):
 
 
 class KeystoneServiceNameConflict(HeatException):
-    msg_fmt = _(
-        "Keystone has more than one service with same name %(service)s. Please use service id instead of name"
-    )
+    msg_fmt = _("Keystone has more than one service with same name %(service)s. Please use service id instead of name")
 
 
 # --- the template and its parameters --------------------------------------------------------------------------------
@@ -419,9 +423,7 @@ class UpdateInProgress(Exception):
 class ResourceUnknownStatus(HeatException):
     msg_fmt = _('%(result)s - Unknown status %(resource_status)s due to "%(status_reason)s"')
 
-    def __init__(
-        self, result: str = _("Resource failed"), status_reason: str = _("Unknown"), **kwargs: Any
-    ) -> None:
+    def __init__(self, result: str = _("Resource failed"), status_reason: str = _("Unknown"), **kwargs: Any) -> None:
         super().__init__(result=result, status_reason=status_reason, **kwargs)
 
 

@@ -34,14 +34,19 @@ def reduce_physical_resource_name(name: str, limit: int) -> str:
         return name
     if limit < 4:
         raise ValueError(_("limit cannot be less than 4"))
-    return f"{name[:2]}-{name[-(limit - 3):]}"
+    return f"{name[:2]}-{name[-(limit - 3) :]}"
+
+
+def check_text(name: object) -> None:
+    """Refuse as a stack's name what is no text."""
+    if not isinstance(name, str):
+        raise exceptions.StackValidationFailed(message=_("Invalid stack name %s, must be a string") % (name,))
 
 
 def check_stack_name(name: object) -> None:
     """Refuse what cannot name a stack."""
-    if not isinstance(name, str):
-        raise exceptions.StackValidationFailed(message=_("Invalid stack name %s, must be a string") % name)
-    if not STACK_NAME.fullmatch(name):
+    check_text(name)
+    if not STACK_NAME.fullmatch(str(name)):
         raise exceptions.StackValidationFailed(
             message=_(
                 'Invalid stack name %s must contain only alphanumeric or "_-." characters, '

@@ -24,6 +24,8 @@ def validate_dns_format(data: str | None) -> None:
     """Raise ``ValueError`` for what is not a DNS name; a dot at its end is allowed."""
     if not data:
         return
+    if not isinstance(data, str):
+        raise ValueError(_("'%s' is not a string.") % (data,))
     name = data.removesuffix(".")
     if len(name) > FQDN_MAX_LEN:
         raise ValueError(

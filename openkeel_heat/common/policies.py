@@ -97,9 +97,7 @@ RULES: dict[str, list[Rule]] = {
             "Fetch the metadata of a resource.",
             f"GET {_STACK}/resources/{{resource_name}}/metadata",
         ),
-        Rule(
-            "signal", READER_OR_STACK_USER, "Signal a resource.", f"POST {_STACK}/resources/{{resource_name}}/signal"
-        ),
+        Rule("signal", READER_OR_STACK_USER, "Signal a resource.", f"POST {_STACK}/resources/{{resource_name}}/signal"),
         Rule(
             "mark_unhealthy",
             MEMBER,
@@ -227,9 +225,7 @@ def _rule(name: str, row: Rule) -> policy.RuleDefault:
         )
     scopes = None if row.check == NOBODY else ["project"]
     if row.request is None:
-        return policy.RuleDefault(
-            name, row.check, description=row.does, scope_types=scopes, deprecated_rule=deprecated
-        )
+        return policy.RuleDefault(name, row.check, description=row.does, scope_types=scopes, deprecated_rule=deprecated)
     method, path = row.request.split(" ", 1)
     return policy.DocumentedRuleDefault(
         name,

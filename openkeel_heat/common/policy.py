@@ -95,9 +95,7 @@ class Enforcer:
         self.scope = scope
         self.exc = exc
         self.default_rule = default_rule
-        self.enforcer = _Rules(
-            cfg.CONF if conf is None else conf, default_rule=default_rule, policy_file=policy_file
-        )
+        self.enforcer = _Rules(cfg.CONF if conf is None else conf, default_rule=default_rule, policy_file=policy_file)
         self.enforcer.suppress_deprecation_warnings = True
         self.enforcer.register_defaults(policies.list_rules())
 

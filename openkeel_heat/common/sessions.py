@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Hosts to which connections are kept, and how many of them to each.
 HOSTS, CONNECTIONS = 32, 32
+#: Seconds without a byte of an answer after which whoever was asked, Keystone too, is taken for lost.
+ANSWER_WITHIN = 600.0
 #: Seconds for which a version document is believed.
 DISCOVERY_AGE = 300.0
 #: Accounts and trusts whose tokens are kept.
@@ -59,6 +61,7 @@ def make(auth: Any = None, **options: Any) -> session.Session:
     adapter = _adapter()
     for scheme in list(http.adapters):
         http.mount(scheme, adapter)
+    options.setdefault("timeout", ANSWER_WITHIN)
     return session.Session(auth=auth, session=http, discovery_cache=_discovery(), **options)
 
 

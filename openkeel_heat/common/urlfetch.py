@@ -3,10 +3,15 @@
 
 The address is checked where the connection is made, after the name was resolved, so that neither a redirect nor a name
 that changes its address leads around the check.
+
+All that comes counts against the time and the size, not only what is asked for: whoever answers may send its headers a
+byte at a time, a redirect with a body that has no end, or a few kilobytes that were compressed twice.
 """
 
 from __future__ import annotations
 
+import http.client
+import io
 import ipaddress
 import socket
 import urllib.request
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 CHUNK = 8192
+#: One compression makes a thousand bytes of one; two, one after the other, a million.
+_ENCODINGS = frozenset(("", "identity", "gzip", "x-gzip", "deflate"))
 
 
 class URLFetchError(exceptions.Error, OSError):
@@ -43,9 +50,10 @@ def get(url: str, allowed_schemes: Collection[str] = ("http", "https")) -> bytes
     import requests
     from urllib3 import exceptions as http_errors
 
+    deadline = clock.Deadline(cfg.CONF.template_fetch_timeout)
     try:
-        with _session() as session:
-            return _read(session, url)
+        with _session(deadline) as session:
+            return _read(session, url, deadline)
     except (requests.RequestException, http_errors.HTTPError, OSError) as error:
         if isinstance(error, URLFetchError):
             raise
@@ -68,11 +76,12 @@ def _read_file(url: str) -> bytes:
         raise URLFetchError(_("Failed to retrieve template: %s") % error) from None
 
 
-def _read(session: requests.Session, url: str) -> bytes:
+def _read(session: requests.Session, url: str, deadline: clock.Deadline) -> bytes:
     limit = cfg.CONF.max_template_size
-    deadline = clock.Deadline(cfg.CONF.template_fetch_timeout)
-    answer = session.get(url, stream=True, timeout=cfg.CONF.template_fetch_timeout)
+    answer = session.get(url, stream=True, timeout=cfg.CONF.template_fetch_timeout, hooks={"response": _drop_body})
     answer.raise_for_status()
+    if answer.headers.get("Content-Encoding", "").strip().lower() not in _ENCODINGS:
+        raise OSError("an encoding that was not asked for")
     content = bytearray()
     # What has come so far, and not so many bytes: whoever sends one now and then does not keep us for ever.
     read = getattr(answer.raw, "read1", answer.raw.read)
@@ -83,6 +92,14 @@ def _read(session: requests.Session, url: str) -> bytes:
         if deadline.expired():
             raise TimeoutError("the answer took too long")
     return bytes(content)
+
+
+def _drop_body(answer: requests.Response, **_arguments: Any) -> None:
+    """The body of a redirect is for nobody; else all of it would be read before the redirect is followed."""
+    if answer.is_redirect:
+        answer.close()
+        answer._content = b""  # type: ignore[attr-defined]  # what there is of it
+        answer._content_consumed = True  # type: ignore[attr-defined]
 
 
 def permitted(address: str) -> bool:
@@ -96,7 +113,8 @@ def permitted(address: str) -> bool:
     inner = _ipv4_within(parsed)
     ends = [parsed] if inner is None else [inner] if _is_mapped(parsed) else [parsed, inner]
     return any(within(end, options.allowed_networks) for end in ends) or not any(
-        within(end, options.denied_networks) for end in ends)
+        within(end, options.denied_networks) for end in ends
+    )
 
 
 #: Prefixes of IPv6 addresses that stand for the IPv4 address in their last bits, as a translator on the way makes of
@@ -123,29 +141,58 @@ def _ipv4_within(address: Any) -> Any:
     return None
 
 
-def _session() -> requests.Session:
+def _session(deadline: clock.Deadline) -> requests.Session:
     """A session whose direct connections check where they go. A proxy of the operator makes its own rules."""
     import requests
 
     session = requests.Session()
     session.max_redirects = cfg.CONF.template_fetch.max_redirects
+    session.headers["Accept-Encoding"] = "gzip, deflate"
     session.adapters.clear()
-    adapter = _adapter()
+    adapter = _adapter(deadline)
     session.mount("http://", adapter)
     session.mount("https://", adapter)
     return session
 
 
-def _adapter() -> Any:
+class _InTime(io.RawIOBase):
+    """What a socket receives, until the deadline."""
+
+    def __init__(self, raw: Any, sock: socket.socket, deadline: clock.Deadline) -> None:
+        self._raw, self._sock, self._deadline = raw, sock, deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._deadline.remaining()
+        if left <= 0:
+            raise TimeoutError("the answer took too long")
+        self._sock.settimeout(left)
+        found: int | None = self._raw.readinto(buffer)
+        return found
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _adapter(deadline: clock.Deadline) -> Any:
     from requests.adapters import HTTPAdapter
     from urllib3 import connection, connectionpool
     from urllib3.util.connection import create_connection
 
+    class Answer(http.client.HTTPResponse):
+        def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+            super().__init__(sock, *args, **kwargs)
+            received: Any = self.fp
+            self.fp = io.BufferedReader(_InTime(received.detach(), sock, deadline))
+
     class Checked:
+        response_class: Any = Answer
+
         def _new_conn(self: Any) -> socket.socket:
-            addresses = {
-                info[4][0] for info in socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)
-            }
+            addresses = {info[4][0] for info in socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)}
             error: Exception = ConnectionRefusedError(f"{self.host} is not to be reached")
             for address in sorted(filter(permitted, map(str, addresses))):
                 try:

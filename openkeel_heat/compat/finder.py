@@ -74,6 +74,9 @@ class _Loader:
             assert self.entry.target is not None
             # The import system gives out what stands in sys.modules when the loader is done.
             sys.modules[module.__name__] = importlib.import_module(self.entry.target)
+        elif self.entry.at_once:
+            for name in self.entry.names:
+                getattr(module, name)
 
 
 class Finder:

@@ -20,6 +20,8 @@ class Entry:
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Other names are below this one, so it has to be a package, whatever the target is.
     is_package: bool = False
+    #: The names are there from the import on, for loaders that look into the dictionary of the module.
+    at_once: bool = False
 
     @property
     def is_alias(self) -> bool:
@@ -29,6 +31,11 @@ class Entry:
 def gather(rest: str | None = None, **names: str) -> Entry:
     """``name="module:attribute"`` pairs; everything else comes from *rest*. Modules are named below our package."""
     return Entry(rest and f"{OURS}.{rest}", {name: f"{OURS}.{reference}" for name, reference in names.items()})
+
+
+def script(**names: str) -> Entry:
+    """What a WSGI container loads: uWSGI takes the application from the module's dictionary, and asks for nothing."""
+    return dataclasses.replace(gather(**names), at_once=True)
 
 
 MODULES: dict[str, str | Entry] = {
@@ -104,8 +111,8 @@ MODULES: dict[str, str | Entry] = {
         EC2Token_filter_factory="api.cfn.ec2token:filter_factory",
         list_opts="common.config:list_ec2_opts",
     ),
-    "heat.wsgi.api": gather(application="api.wsgi:api_application"),
-    "heat.wsgi.cfn": gather(application="api.wsgi:cfn_application"),
+    "heat.wsgi.api": script(application="api.wsgi:api_application"),
+    "heat.wsgi.cfn": script(application="api.wsgi:cfn_application"),
     "heat.cmd.engine": "cmd.engine",
     "heat.cmd.manage": "cmd.manage",
     "heat.cmd.status": "cmd.status",
@@ -191,6 +198,11 @@ MODULES: dict[str, str | Entry] = {
     "heat.engine.clients.default_client_plugin": "clients.plugin",
     "heat.engine.clients.microversion_mixin": "clients.microversions",
     "heat.engine.clients.os": "clients.constants",
+    "heat.engine.clients.os.barbican": gather(
+        "clients.barbican",
+        SecretConstraint="resources.kit.client_constraints:SecretConstraint",
+        ContainerConstraint="resources.kit.client_constraints:ContainerConstraint",
+    ),
     "heat.engine.clients.os.cinder": gather(
         "clients.cinder",
         VolumeConstraint="resources.cinder.custom_constraints:VolumeConstraint",

@@ -79,8 +79,7 @@ def _page(
         statement = statement.add_columns(_stored.c.data.label("_data"), _stored.c.encrypted.label("_encrypted"))
         statement = statement.outerjoin(_stored, _stored.c.id == _event.c.rsrc_prop_data_id)
     statement = sql.page(statement, columns, after, descending)
-    if limit is not None:
-        statement = statement.limit(int(limit))
+    statement = sql.limited(statement, limit)
     found = sql.many(c.execute(statement))
     if with_properties:
         for row in found:

@@ -45,7 +45,8 @@ def backup_of(c: Connection, stack_id: str) -> Record | None:
     """The living backup stack of a stack."""
     table = models.stack
     statement = sa.select(*(column for column in table.c if column.name != "current_deps")).where(
-        table.c.owner_id == stack_id, table.c.backup.is_(sa.true()), table.c.deleted_at.is_(None))
+        table.c.owner_id == stack_id, table.c.backup.is_(sa.true()), table.c.deleted_at.is_(None)
+    )
     return sql.one(c.execute(statement))
 
 
@@ -63,11 +64,23 @@ def _migrate(c: Connection, stack: Changes) -> None:
     resources.delete_many.within(c, list(stack.gone))
     if stack.backup_id is not None:
         for resource_id, (requires, replaced_by) in stack.backup.items():
-            sql.update(c, models.resource, {
-                "stack_id": stack.stack_id, "current_template_id": stack.backup_template_id,
-                "requires": list(requires), "replaced_by": replaced_by}, id=resource_id)
+            sql.update(
+                c,
+                models.resource,
+                {
+                    "stack_id": stack.stack_id,
+                    "current_template_id": stack.backup_template_id,
+                    "requires": list(requires),
+                    "replaced_by": replaced_by,
+                },
+                id=resource_id,
+            )
         sql.update(c, models.stack, {"deleted_at": models.utcnow()}, id=stack.backup_id)
-    values = {**stack.values, "convergence": True, "current_traversal": stack.traversal_id,
-              "prev_raw_template_id": None}
+    values = {
+        **stack.values,
+        "convergence": True,
+        "current_traversal": stack.traversal_id,
+        "prev_raw_template_id": None,
+    }
     sql.update(c, models.stack, values, id=stack.stack_id)
     templates.delete_unreferenced.within(c, [stack.previous_template_id])

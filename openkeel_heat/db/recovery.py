@@ -16,22 +16,25 @@ _stack = models.stack
 _resource = models.resource
 
 
+#: What is to be known of a resource that an engine holds.
+_HELD = (
+    "id",
+    "stack_id",
+    "engine_id",
+    "atomic_key",
+    "name",
+    "action",
+    "status",
+    "replaces",
+    "replaced_by",
+    "current_template_id",
+)
+
+
 @query
 def locked(c: Connection, not_by: str) -> list[Record]:
     """Resources that other engines hold."""
-    columns = (
-        "id",
-        "stack_id",
-        "engine_id",
-        "atomic_key",
-        "name",
-        "action",
-        "status",
-        "replaces",
-        "replaced_by",
-        "current_template_id",
-    )
-    statement = sa.select(*(_resource.c[name] for name in columns)).where(
+    statement = sa.select(*(_resource.c[name] for name in _HELD)).where(
         _resource.c.engine_id.is_not(None), _resource.c.engine_id != not_by
     )
     return sql.many(c.execute(statement))
@@ -62,8 +65,14 @@ def leftovers(c: Connection, older_than: datetime) -> list[Record]:
     """Traversals that left sync points though their stack is at rest: of the last traversal, or of an old one."""
     point = models.sync_point
     statement = (
-        sa.select(_stack.c.id, _stack.c.action, _stack.c.status, _stack.c.current_traversal, point.c.traversal_id,
-                  sa.func.min(point.c.created_at).label("since"))
+        sa.select(
+            _stack.c.id,
+            _stack.c.action,
+            _stack.c.status,
+            _stack.c.current_traversal,
+            point.c.traversal_id,
+            sa.func.min(point.c.created_at).label("since"),
+        )
         .join(point, point.c.stack_id == _stack.c.id)
         .where(_stack.c.status != "IN_PROGRESS", _stack.c.convergence.is_(sa.true()))
         .group_by(_stack.c.id, _stack.c.action, _stack.c.status, _stack.c.current_traversal, point.c.traversal_id)
@@ -122,9 +131,7 @@ def abandoned_snapshots(c: Connection) -> list[str]:
 @query
 def locked_by(c: Connection, engine_id: str) -> list[Record]:
     """Resources that an engine holds."""
-    columns = ("id", "stack_id", "engine_id", "atomic_key", "name", "action", "status", "replaces", "replaced_by",
-               "current_template_id")
-    return sql.many(sql.select(c, _resource, columns, engine_id=engine_id))
+    return sql.many(sql.select(c, _resource, _HELD, engine_id=engine_id))
 
 
 @query

@@ -218,8 +218,14 @@ def update(
 
 
 @operation
-def set_metadata(c: Connection, resource_id: int, metadata: Any, atomic_key: int | None, engine_id: str | None,
-                 data: Mapping[str, str | None] | None = None) -> bool:
+def set_metadata(
+    c: Connection,
+    resource_id: int,
+    metadata: Any,
+    atomic_key: int | None,
+    engine_id: str | None,
+    data: Mapping[str, str | None] | None = None,
+) -> bool:
     """Write the metadata, fenced, and with it entries of the resource data (None: remove)."""
     if not update.within(c, resource_id, {"rsrc_metadata": metadata}, atomic_key, engine_id):
         return False

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scaling groups whose size is being changed by a signal: the notes about it among the resource data."""
+
 from __future__ import annotations
 
 import sqlalchemy as sa

@@ -42,6 +42,8 @@ from sqlalchemy import pool as sa_pool
 from sqlalchemy.engine import Connection, Engine, Row
 from sqlalchemy.util import queue as sa_queue
 
+from openkeel_heat.common import exceptions
+from openkeel_heat.common.i18n import _
 from openkeel_heat.db.sql import NARROW
 
 __all__ = [
@@ -68,6 +70,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SQLITE_BUSY_SECONDS = 60
+#: What the driver of PostgreSQL, which has no such texts, says before it sends a statement.
+_NO_NULL = "cannot contain NUL (0x00)"
 _FIRST_DEADLOCK_DELAY = 0.01
 _WRITE = "openkeel_write"
 
@@ -247,6 +251,7 @@ def _prepare(engine: Engine, arguments: dict[str, Any], autocommit: bool = False
         sa.event.listen(engine, "connect", _each_statement_by_itself)
         engine.dialect.do_rollback = lambda dbapi_connection: None  # type: ignore[method-assign]  # nothing is open
     sa.event.listen(engine, "before_cursor_execute", _on_statement)
+    engine.hide_parameters = True  # they have what users keep secret, and errors go into logs and reasons
 
 
 def _sqlite_connect(connection: Any, record: Any) -> None:
@@ -343,7 +348,11 @@ class Operation(Generic[P, R]):
         while True:
             try:
                 return self._once(args, kwargs)
-            except (db_exc.DBError, sa.exc.OperationalError) as exc:
+            except (db_exc.DBError, sa.exc.OperationalError, ValueError) as exc:
+                if _NO_NULL in str(exc):
+                    raise exceptions.Invalid(reason=_("a text has a null character")) from None
+                if isinstance(exc, ValueError):
+                    raise
                 delay = _retry_delay(exc, attempt)
                 if delay is None:
                     raise

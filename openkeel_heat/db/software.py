@@ -55,8 +55,7 @@ def list_configs(
     statement = sql.page(sa.select(*columns), keys, after, descending=True)
     if tenant is not None:
         statement = statement.where(_config.c.tenant == tenant)
-    if limit is not None:
-        statement = statement.limit(int(limit))
+    statement = sql.limited(statement, limit)
     return sql.many(c.execute(statement))
 
 

@@ -7,7 +7,7 @@ Building a SQLAlchemy statement costs more than running it; the helpers here kee
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,6 +22,9 @@ MYSQL_TEXT_BYTES = 65535
 
 #: Key in a connection's `info`: its character set, or that of its database, ends at U+FFFF (set by ``session``).
 NARROW = "openkeel_narrow"
+
+#: The largest number of rows that all databases can be asked for; no list is as long.
+MAX_LIMIT = 2**31 - 1
 
 #: How many values go into one IN.
 CHUNK = 5000
@@ -242,18 +245,37 @@ def _fitting(c: Connection, column: sa.Column[Any], text: str) -> str:
 def filters(table: sa.Table, wanted: Mapping[str, Any] | None, names: Mapping[str, str]) -> list[ColumnElement[bool]]:
     """Conditions for a user's filters; `names` maps the accepted filter names to columns.
 
-    A list, tuple or set asks for any of its values. An unknown name is the user's mistake.
+    A list, tuple or set asks for any of its values. An unknown name is the user's mistake; a value that the column
+    cannot have is had by no row.
     """
     conditions: list[ColumnElement[bool]] = []
     for name, value in (wanted or {}).items():
         column = table.c.get(names.get(name, ""))
         if column is None:
             raise exceptions.Invalid(reason=_("unknown filter: %s") % name)
-        if isinstance(value, (list, tuple, set, frozenset)):
-            conditions.append(column.in_(list(value)))
-        else:
-            conditions.append(column == value)
+        if value is None:
+            conditions.append(column.is_(None))
+            continue
+        values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
+        possible = [one for one in map(partial(_of_column, column), values) if one is not None]
+        conditions.append(column == possible[0] if len(possible) == 1 else column.in_(possible))
     return conditions
+
+
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _of_column(column: sa.Column[Any], value: Any) -> Any:
+    """A value of a filter, mostly a text, as the column has it; ``None`` if it cannot have it."""
+    if isinstance(column.type, sa.Boolean):
+        return _BOOLEANS.get(str(value).lower())
+    if isinstance(column.type, sa.Integer):
+        try:
+            number = int(value)
+        except (TypeError, ValueError):
+            return None
+        return number if abs(number) <= MAX_LIMIT else None
+    return value
 
 
 def direction(sort_dir: str | None, default: str) -> bool:
@@ -298,6 +320,11 @@ def page(
             statement = statement.order_by(present.desc() if descending else present.asc())
         statement = statement.order_by(key.desc() if descending else key.asc())
     return statement
+
+
+def limited(statement: sa.Select[Any], limit: int | None) -> sa.Select[Any]:
+    """At most so many rows; all where there is no limit."""
+    return statement if limit is None else statement.limit(min(int(limit), MAX_LIMIT))
 
 
 def _nullable(key: ColumnElement[Any]) -> bool:

@@ -253,8 +253,7 @@ def list_stacks(
         *_listed(tenant, filters, show_deleted, show_nested, show_hidden, tags, tags_any, not_tags, not_tags_any)
     )
     statement = sql.page(statement, columns, after, descending)
-    if limit is not None:
-        statement = statement.limit(int(limit))
+    statement = sql.limited(statement, limit)
     found = sql.many(c.execute(statement))
     by_stack = _tags_of(c, [row["id"] for row in found if row.pop("_has_tags")])
     for row in found:

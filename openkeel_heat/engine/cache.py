@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bounded cache for immutable things: least recently used out first, safe to use from many threads."""
+
 from __future__ import annotations
 
 import threading

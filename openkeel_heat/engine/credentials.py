@@ -9,6 +9,7 @@ Keystone lets nobody make a trust who logged in with an access key or an applica
 nothing by itself when no request is at hand does without: its row names the user and has no secret. The next update by
 somebody who can make a trust gives it one.
 """
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -139,8 +140,13 @@ def refresh(context: Any, stack: Stack) -> int | None:
             return None
         if row is None or _is_empty(row) or not _is_usable(context, row):
             raise
-        LOG.warning("User %s cannot make a trust for stack %s (%s); it keeps that of user %s", context.user_id,
-                    stack.name, type(error).__name__, row["trustor_user_id"])
+        LOG.warning(
+            "User %s cannot make a trust for stack %s (%s); it keeps that of user %s",
+            context.user_id,
+            stack.name,
+            type(error).__name__,
+            row["trustor_user_id"],
+        )
         return None
     return db.insert(made.to_dict())
 

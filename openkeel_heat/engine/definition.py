@@ -6,6 +6,7 @@ nothing here reads the database. What is the same for every node of a traversal 
 attributes are wanted of which resource) is made once by :class:`SharedDefinition`, which stacks keep in a
 bounded cache; the cost of a node does not grow with the size of its stack.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,8 +49,14 @@ class SharedDefinition:
 class StackDefinition(scope.StackDefinition):
     """The scope of one stack with the knowledge of one node."""
 
-    def __init__(self, context: Any, shared: SharedDefinition, resource_data: Mapping[str, NodeData] | None = None,
-                 parent: ParentResourceProxy | None = None, zones: Callable[[], list[str]] | None = None) -> None:
+    def __init__(
+        self,
+        context: Any,
+        shared: SharedDefinition,
+        resource_data: Mapping[str, NodeData] | None = None,
+        parent: ParentResourceProxy | None = None,
+        zones: Callable[[], list[str]] | None = None,
+    ) -> None:
         # not super().__init__: parameters and conditions are shared, all else is made when it is asked for
         self.shared = shared
         self._template = shared.template
@@ -87,8 +94,9 @@ class StackDefinition(scope.StackDefinition):
         """Output definitions by name (one whose condition does not hold has no value)."""
         return dict(self._output_definitions())
 
-    def wanted_attributes(self, resource_name: str, in_resources: bool = True,
-                          in_outputs: bool | Iterable[str] = True) -> frozenset[Any]:
+    def wanted_attributes(
+        self, resource_name: str, in_resources: bool = True, in_outputs: bool | Iterable[str] = True
+    ) -> frozenset[Any]:
         return self.shared.wanted(self._context).of(self, resource_name, in_resources, in_outputs)
 
     # state of resources
@@ -115,11 +123,13 @@ class StackDefinition(scope.StackDefinition):
 
     def with_shared(self, shared: SharedDefinition, keep_data: bool = True) -> StackDefinition:
         """The same inputs under another template or other parameters."""
-        return StackDefinition(self._context, shared, self._resource_data if keep_data else None,
-                               self._parent_resource, self._zones_source)
+        return StackDefinition(
+            self._context, shared, self._resource_data if keep_data else None, self._parent_resource, self._zones_source
+        )
 
-    def clone_with_new_template(self, new_template: Any, identifier: Any,
-                                clear_resource_data: bool = False) -> StackDefinition:
+    def clone_with_new_template(
+        self, new_template: Any, identifier: Any, clear_resource_data: bool = False
+    ) -> StackDefinition:
         return self.with_shared(SharedDefinition(new_template, identifier), not clear_resource_data)
 
 
@@ -180,8 +190,9 @@ class _Wanted:
             for resource, attr in pairs:
                 self._index.setdefault(resource, (set(), {}))[1].setdefault(name, set()).add(attr)
 
-    def of(self, defn: StackDefinition, resource_name: str, in_resources: bool,
-           in_outputs: bool | Iterable[str]) -> frozenset[Any]:
+    def of(
+        self, defn: StackDefinition, resource_name: str, in_resources: bool, in_outputs: bool | Iterable[str]
+    ) -> frozenset[Any]:
         resources, outputs = self._index.get(resource_name, (set(), {}))
         wanted: set[Any] = set()
         if in_resources:

@@ -4,6 +4,7 @@
 The result is over names. A Resource object is made only of types that add edges by themselves; such a plugin adds pairs
 of Resource objects to what it takes for the graph, and :class:`_PluginView` turns them into names.
 """
+
 from __future__ import annotations
 
 import weakref
@@ -113,5 +114,8 @@ def _said_by_template(stack: Stack) -> bool:
 
     if any(definition.static_requirements is None for definition in stack.t.definitions.values()):
         return False
-    return all(getattr(cls, method) is getattr(Resource, method)
-               for cls in set(_classes(stack).values()) for method in (_EXPLICIT, _IMPLICIT))
+    return all(
+        getattr(cls, method) is getattr(Resource, method)
+        for cls in set(_classes(stack).values())
+        for method in (_EXPLICIT, _IMPLICIT)
+    )

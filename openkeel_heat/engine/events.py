@@ -9,6 +9,7 @@ A state and its event are written in ONE transaction, and nothing is announced t
 
 An event that stands alone (a signal, a hook) is written and announced by :func:`record`.
 """
+
 from __future__ import annotations
 
 import queue
@@ -29,8 +30,16 @@ STACK_TYPE = "OS::Heat::Stack"
 _REASON_LENGTH = 255
 
 
-def _row(stack_id: str | None, action: str, status: str, reason: Any, name: str, type_name: str,
-         physical_id: str | None, properties_id: int | None = None) -> dict[str, Any]:
+def _row(
+    stack_id: str | None,
+    action: str,
+    status: str,
+    reason: Any,
+    name: str,
+    type_name: str,
+    physical_id: str | None,
+    properties_id: int | None = None,
+) -> dict[str, Any]:
     return {
         "uuid": str(uuid.uuid4()),
         "created_at": clock.utcnow(),
@@ -50,16 +59,18 @@ def stack_event(stack: Any, action: str, status: str, reason: Any) -> dict[str, 
     return _row(stack.id, action, status, hidden.of(stack).text(reason), stack.name, STACK_TYPE, stack.id)
 
 
-def resource_event(resource: Any, action: str, status: str, reason: Any,
-                   physical_resource_id: str | None = None) -> dict[str, Any]:
+def resource_event(
+    resource: Any, action: str, status: str, reason: Any, physical_resource_id: str | None = None
+) -> dict[str, Any]:
     """The ``event`` row for a resource: its physical id (or name, while there is none), type and stored properties."""
     record = resource.record
     physical_id = physical_resource_id or record.nova_instance
     if physical_id is None:
         physical_id = resource.physical_resource_name()
     reason = hidden.of(resource.stack).text(reason)
-    return _row(resource.stack.id, action, status, reason, resource.name, resource.type(), physical_id,
-                record.rsrc_prop_data_id)
+    return _row(
+        resource.stack.id, action, status, reason, resource.name, resource.type(), physical_id, record.rsrc_prop_data_id
+    )
 
 
 def record(context: Any, stack: Any, *rows: dict[str, Any]) -> None:
@@ -77,8 +88,13 @@ def announce(context: Any, stack: Any, rows: Iterable[Mapping[str, Any]]) -> Non
         notifying = notifier.enabled()
         for row in rows:
             if row["resource_type"] == STACK_TYPE and row["physical_resource_id"] == row["stack_id"]:
-                LOG.info("Stack %s %s (%s): %s", row["resource_action"], row["resource_status"], stack.name,
-                         row["resource_status_reason"])
+                LOG.info(
+                    "Stack %s %s (%s): %s",
+                    row["resource_action"],
+                    row["resource_status"],
+                    stack.name,
+                    row["resource_status_reason"],
+                )
                 if notifying:
                     _notify(context, stack, row)
         sinks = _sinks_of(stack)

@@ -3,6 +3,7 @@
 
 Rows of this host's engines that have not been heard of for three intervals are deleted (softly), as Python Heat does.
 """
+
 from __future__ import annotations
 
 import datetime
@@ -17,7 +18,7 @@ from openkeel_heat.engine.scheduler import Scheduler, Stopped
 
 LOG = logging.getLogger(__name__)
 
-BINARY = 'heat-engine'
+BINARY = "heat-engine"
 
 
 class Heartbeat:
@@ -26,8 +27,14 @@ class Heartbeat:
     def __init__(self, scheduler: Scheduler, engine_id: str, host: str, topic: str, interval: float) -> None:
         self._scheduler = scheduler
         self._interval = interval
-        self._values = {'engine_id': engine_id, 'host': host, 'hostname': socket.gethostname(), 'binary': BINARY,
-                        'topic': topic, 'report_interval': int(interval)}
+        self._values = {
+            "engine_id": engine_id,
+            "host": host,
+            "hostname": socket.gethostname(),
+            "binary": BINARY,
+            "topic": topic,
+            "report_interval": int(interval),
+        }
         self._timer: Any = None
         self._stopped = False
         self.service_id: str | None = None
@@ -36,7 +43,7 @@ class Heartbeat:
         """Make the row."""
         self.clean()
         now = clock.utcnow()
-        self.service_id = services.insert({**self._values, 'updated_at': now})
+        self.service_id = services.insert({**self._values, "updated_at": now})
         self._again()
 
     def _again(self) -> None:
@@ -49,17 +56,17 @@ class Heartbeat:
     def _beat(self) -> None:
         try:
             assert self.service_id is not None
-            if not services.update(self.service_id, {'deleted_at': None}) and not self._stopped:
-                self.service_id = services.insert({**self._values, 'updated_at': clock.utcnow()})
+            if not services.update(self.service_id, {"deleted_at": None}) and not self._stopped:
+                self.service_id = services.insert({**self._values, "updated_at": clock.utcnow()})
             self.clean()
         except Exception as exc:
-            LOG.error('Service %s update failed: %s', self.service_id, exc)
+            LOG.error("Service %s update failed: %s", self.service_id, exc)
         self._again()
 
     def clean(self) -> None:
         """Delete the rows of engines of this host that have fallen silent."""
         limit = clock.utcnow() - datetime.timedelta(seconds=3 * self._interval)
-        for row in services.list_by_host(str(self._values['host']), BINARY, str(self._values['hostname'])):
+        for row in services.list_by_host(str(self._values["host"]), BINARY, str(self._values["hostname"])):
             if row.id != self.service_id and row.deleted_at is None and row.updated_at and row.updated_at < limit:
                 services.delete(row.id)
 
@@ -72,4 +79,4 @@ class Heartbeat:
             try:
                 services.delete(self.service_id)
             except Exception as exc:
-                LOG.warning('Service %s was not deleted: %s', self.service_id, exc)
+                LOG.warning("Service %s was not deleted: %s", self.service_id, exc)

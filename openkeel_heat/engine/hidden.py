@@ -5,6 +5,7 @@ Functions of the template, plug-ins and services get the values. Outputs show wh
 them to show, and an export has all that an adoption needs; everything else that is told of a stack passes through its
 :class:`Hidden`, which puts asterisks in the place of the values, also where they are part of a text.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -157,9 +158,9 @@ def in_errors(stack: Stack) -> Iterator[None]:
         if found.text(error.message) == error.message:
             raise
         # what crosses the bus is the arguments
-        error.__dict__.update({
-            name: found.data(value) for name, value in error.__dict__.items() if isinstance(value, (str, dict))
-        })
+        error.__dict__.update(
+            {name: found.data(value) for name, value in error.__dict__.items() if isinstance(value, (str, dict))}
+        )
         raise error from None
 
 
@@ -195,8 +196,9 @@ def _resource(one: Any) -> Any:
     """A resource in a snapshot: its data and its metadata without what is a secret by its name."""
     if not isinstance(one, Mapping):
         return one
-    return {key: _without_secrets(value) if key in ("resource_data", "metadata") else value
-            for key, value in one.items()}
+    return {
+        key: _without_secrets(value) if key in ("resource_data", "metadata") else value for key, value in one.items()
+    }
 
 
 def _without_secrets(value: Any) -> Any:
@@ -204,5 +206,9 @@ def _without_secrets(value: Any) -> Any:
         return [_without_secrets(item) for item in value]
     if not isinstance(value, Mapping):
         return value
-    return {key: MASK if isinstance(item, str) and item and any(part in str(key) for part in _SECRET_KEYS)
-            else _without_secrets(item) for key, item in value.items()}
+    return {
+        key: MASK
+        if isinstance(item, str) and item and any(part in str(key) for part in _SECRET_KEYS)
+        else _without_secrets(item)
+        for key, item in value.items()
+    }

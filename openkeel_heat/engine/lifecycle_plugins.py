@@ -5,6 +5,7 @@
 the order of ``get_ordinal``, once per operation on each stack, nested stacks too. A ``do_pre_op`` that raises stops
 the operation, and the plugins before it hear of the end at once. Nobody hears what a ``do_post_op`` raises.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -34,10 +35,10 @@ def plugins() -> list[Any]:
         for name, plugin_class in env.get_stack_lifecycle_plugins():
             try:
                 plugin = plugin_class()
-                ordinal = plugin.get_ordinal() if callable(getattr(plugin, 'get_ordinal', None)) else _ORDINAL
+                ordinal = plugin.get_ordinal() if callable(getattr(plugin, "get_ordinal", None)) else _ORDINAL
                 made.append((ordinal, plugin))
             except Exception:
-                LOG.exception('Stack lifecycle plugin %s cannot be used', name)
+                LOG.exception("Stack lifecycle plugin %s cannot be used", name)
         made.sort(key=lambda one: one[0])
         _known = known = env, [plugin for _ordinal, plugin in made]
     return known[1]
@@ -48,10 +49,10 @@ def before(context: Any, stack: Any, new_stack: Any, action: str) -> None:
     done: list[Any] = []
     for plugin in plugins():
         try:
-            if callable(getattr(plugin, 'do_pre_op', None)):
+            if callable(getattr(plugin, "do_pre_op", None)):
                 plugin.do_pre_op(context, stack, new_stack, action)
         except Exception as error:
-            LOG.exception('%s stopped %s of stack %s', type(plugin).__name__, action, stack.name)
+            LOG.exception("%s stopped %s of stack %s", type(plugin).__name__, action, stack.name)
             _after(done, context, stack, new_stack, action, True)
             raise Refused(str(error.args[0] if error.args else error)) from error
         done.append(plugin)
@@ -65,7 +66,7 @@ def after(context: Any, stack: Any, new_stack: Any, action: str, failed: bool) -
 def _after(called: Sequence[Any], context: Any, stack: Any, new_stack: Any, action: str, failed: bool) -> None:
     for plugin in called:
         try:
-            if callable(getattr(plugin, 'do_post_op', None)):
+            if callable(getattr(plugin, "do_post_op", None)):
                 plugin.do_post_op(context, stack, new_stack, action, failed)
         except Exception:
-            LOG.exception('%s failed after %s of stack %s', type(plugin).__name__, action, stack.name)
+            LOG.exception("%s failed after %s of stack %s", type(plugin).__name__, action, stack.name)

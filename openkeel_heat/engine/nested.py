@@ -4,6 +4,7 @@
 Calls go straight to the operations of the engine in this process; which engine then processes the nodes of the child is
 a matter of convergence. Every call may be repeated after an engine died: a child is looked for before it is made.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -49,20 +50,44 @@ class EngineNestedStacks:
     """Stateless: one for the process."""
 
     # making and changing
-    def build(self, resource: Resource, template: Any, *, name: str, timeout_mins: int | None = None,
-              adopt_data: Mapping[str, Any] | None = None) -> Stack:
+    def build(
+        self,
+        resource: Resource,
+        template: Any,
+        *,
+        name: str,
+        timeout_mins: int | None = None,
+        adopt_data: Mapping[str, Any] | None = None,
+    ) -> Stack:
         """A child in memory."""
         parent = resource.stack
-        child = Stack(resource.context, name, template, timeout_mins=timeout_mins, disable_rollback=True,
-                      parent_resource=resource.name, owner_id=parent.id, tenant_id=parent.tenant_id,
-                      user_creds_id=parent.user_creds_id, stack_user_project_id=parent.stack_user_project_id,
-                      adopt_stack_data=adopt_data, nested_depth=parent.nested_depth + 1,
-                      strict_validate=parent.strict_validate)
+        child = Stack(
+            resource.context,
+            name,
+            template,
+            timeout_mins=timeout_mins,
+            disable_rollback=True,
+            parent_resource=resource.name,
+            owner_id=parent.id,
+            tenant_id=parent.tenant_id,
+            user_creds_id=parent.user_creds_id,
+            stack_user_project_id=parent.stack_user_project_id,
+            adopt_stack_data=adopt_data,
+            nested_depth=parent.nested_depth + 1,
+            strict_validate=parent.strict_validate,
+        )
         child.use_parent(parent)
         return child
 
-    def create(self, resource: Resource, template: Any, *, name: str, timeout_mins: int | None = None,
-               adopt_data: Mapping[str, Any] | None = None) -> str:
+    def create(
+        self,
+        resource: Resource,
+        template: Any,
+        *,
+        name: str,
+        timeout_mins: int | None = None,
+        adopt_data: Mapping[str, Any] | None = None,
+    ) -> str:
         from openkeel_heat.engine.operations import lifecycle, lookup, prepare
 
         found = self.find(resource, name)
@@ -76,18 +101,30 @@ class EngineNestedStacks:
         child.holder = _holder(resource)
         return lifecycle.create(_runtime(), resource.context, child)["stack_id"]
 
-    def update(self, resource: Resource, child_id: str, template: Any, *, timeout_mins: int | None = None,
-               converge: bool = False) -> None:
+    def update(
+        self,
+        resource: Resource,
+        child_id: str,
+        template: Any,
+        *,
+        timeout_mins: int | None = None,
+        converge: bool = False,
+    ) -> None:
         from openkeel_heat.engine.operations import lifecycle, prepare
 
         def make(current: Stack) -> Stack:
             prepare.check_size(template)
             current.use_parent(resource.stack)
             current.holder = _holder(resource)
-            new = prepare.stack_under(resource.context, current, template,
-                                      timeout_mins=timeout_mins or current.timeout_mins,
-                                      disable_rollback=current.disable_rollback, converge=converge,
-                                      tags=list(current.tags))
+            new = prepare.stack_under(
+                resource.context,
+                current,
+                template,
+                timeout_mins=timeout_mins or current.timeout_mins,
+                disable_rollback=current.disable_rollback,
+                converge=converge,
+                tags=list(current.tags),
+            )
             new.use_parent(resource.stack)
             new.validate()
             return new
@@ -110,8 +147,9 @@ class EngineNestedStacks:
         if (state.action, state.status) == ("DELETE", "IN_PROGRESS"):
             return  # asked for before
         try:
-            lifecycle.delete(_runtime(), resource.context, _identity(child_id), abandon=abandon,
-                             holder=_holder(resource))
+            lifecycle.delete(
+                _runtime(), resource.context, _identity(child_id), abandon=abandon, holder=_holder(resource)
+            )
         except exceptions.EntityNotFound:
             LOG.debug("Nested stack %s is gone", child_id)
 
@@ -186,17 +224,20 @@ class EngineNestedStacks:
             return []
         rows = records.by_name(resources.list_active_by_stack(child_id)).values()
         definitions = child.defn
-        return [{
-            "resource_name": row.name,
-            "resource_action": row.action,
-            "resource_status": row.status,
-            "resource_status_reason": row.status_reason,
-            "physical_resource_id": row.nova_instance or "",
-            "resource_type": definitions.bound(row.name).resource_type if row.name in definitions else "",
-            "creation_time": clock.isotime(row.created_at),
-            "updated_time": clock.isotime(row.updated_at or row.created_at),
-            "required_by": child.required_by(row.name),
-        } for row in rows]
+        return [
+            {
+                "resource_name": row.name,
+                "resource_action": row.action,
+                "resource_status": row.status,
+                "resource_status_reason": row.status_reason,
+                "physical_resource_id": row.nova_instance or "",
+                "resource_type": definitions.bound(row.name).resource_type if row.name in definitions else "",
+                "creation_time": clock.isotime(row.created_at),
+                "updated_time": clock.isotime(row.updated_at or row.created_at),
+                "required_by": child.required_by(row.name),
+            }
+            for row in rows
+        ]
 
     def abandon_data(self, resource: Resource, child_id: str) -> dict[str, Any]:
         child = self.load(resource, child_id)

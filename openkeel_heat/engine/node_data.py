@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one resource tells the nodes that depend on it; the engine keeps it in sync points."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

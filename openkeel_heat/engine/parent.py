@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What functions inside a nested stack may know of the resource that it is the inside of (``resource_facade``)."""
+
 from __future__ import annotations
 
 import weakref

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a row of the ``resource`` table to the record of a kit Resource."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -32,13 +33,22 @@ def record_of(row: Mapping[str, Any]) -> ResourceRecord:
 
 
 def by_name(rows: Iterable[Any]) -> dict[str, Any]:
-    """The row that stands for each name: of several with one name, the newest that is not replaced."""
+    """The row that stands for each name: of several with one name, the newest that is not replaced.
+
+    One that is deleted only stands for it where there is no other: a replacement that was not made any more, because
+    another resource had failed, is marked as deleted, and what it should have replaced is what there is.
+    """
     found: dict[str, Any] = {}
     for row in rows:
         other = found.get(row.name)
-        if other is None or row.replaced_by is None or other.replaced_by is not None:
+        if other is None or _standing(row) >= _standing(other):
             found[row.name] = row
     return found
+
+
+def _standing(row: Any) -> tuple[bool, bool]:
+    gone = row.action == "DELETE" and row.status == "COMPLETE"
+    return not gone, row.replaced_by is None
 
 
 def load(resource: Any, row: Any) -> Any:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The store of ``resources.kit.store``: what a plugin writes about its resource is committed when the call returns."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,9 +53,13 @@ class DbResourceStore:
     def metadata(self, resource: Resource) -> Metadata:
         return resources.get_metadata(_key(resource))
 
-    def set_metadata(self, resource: Resource, metadata: Any,
-                     merge: Callable[[Metadata, Metadata], Metadata] | None = None,
-                     data: Mapping[str, str | None] | None = None) -> Metadata:
+    def set_metadata(
+        self,
+        resource: Resource,
+        metadata: Any,
+        merge: Callable[[Metadata, Metadata], Metadata] | None = None,
+        data: Mapping[str, str | None] | None = None,
+    ) -> Metadata:
         for _attempt in range(_METADATA_TRIES):
             row = resources.get(_key(resource))
             if row is None or row.action == resource.DELETE:

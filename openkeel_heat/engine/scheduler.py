@@ -21,6 +21,7 @@ that leaves a task ends that task only; its ``on_done`` gets to see it.
 
 Only ``threading`` primitives are used, so the same code runs on green threads.
 """
+
 from __future__ import annotations
 
 import collections
@@ -36,12 +37,12 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 IDLE_SECONDS = 5.0
-FEW = 4                   # threads that are started at once
-STARVED_SECONDS = 0.02    # due steps wait that long before one more is
-SWEEP_AT = 500            # entries of the heap from which on void ones are thrown out
+FEW = 4  # threads that are started at once
+STARVED_SECONDS = 0.02  # due steps wait that long before one more is
+SWEEP_AT = 500  # entries of the heap from which on void ones are thrown out
 
 TaskGenerator = Generator[Any, Any, Any]
-Done = Callable[['Task'], None]
+Done = Callable[["Task"], None]
 
 
 class Stopped(Exception):
@@ -51,7 +52,7 @@ class Stopped(Exception):
 class Signal:
     """A value (or an error) that one task waits for; may be set before anybody waits."""
 
-    __slots__ = ('_lock', '_waiter', 'done', 'error', 'value')
+    __slots__ = ("_lock", "_waiter", "done", "error", "value")
 
     _lock: threading.Lock
 
@@ -88,15 +89,26 @@ class Signal:
 class Task:
     """A generator under way. ``result`` or ``error`` are there when ``done``."""
 
-    __slots__ = ('_generator', '_on_done', '_pending', '_round', '_signal', '_state', '_wake', 'done', 'error', 'keys',
-                 'result')
+    __slots__ = (
+        "_generator",
+        "_on_done",
+        "_pending",
+        "_round",
+        "_signal",
+        "_state",
+        "_wake",
+        "done",
+        "error",
+        "keys",
+        "result",
+    )
 
     def __init__(self, generator: TaskGenerator, keys: tuple[Hashable, ...], on_done: Done | None) -> None:
         self._generator = generator
         self._on_done = on_done
         self.keys = keys
-        self._state = 'ready'             # ready, running, waiting, done
-        self._round = 0                   # counts waits: a timer of an earlier wait is void
+        self._state = "ready"  # ready, running, waiting, done
+        self._round = 0  # counts waits: a timer of an earlier wait is void
         self._wake: Hashable | None = None
         self._signal: Signal | None = None
         self._pending: BaseException | None = None
@@ -108,7 +120,7 @@ class Task:
 class Timer:
     """A call at a later time; ``cancel()`` forgets it."""
 
-    __slots__ = ('args', 'cancelled', 'function')
+    __slots__ = ("args", "cancelled", "function")
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.function: Callable[..., Any] | None = function
@@ -124,7 +136,7 @@ class Timer:
 class Scheduler:
     """See the module's docstring."""
 
-    def __init__(self, threads: int = 8, name: str = 'scheduler') -> None:
+    def __init__(self, threads: int = 8, name: str = "scheduler") -> None:
         self._max = max(1, threads)
         self._few = min(FEW, self._max)
         self._scout = False
@@ -150,8 +162,9 @@ class Scheduler:
         self._closed = False
 
     # what others call -------------------------------------------------------------------------------------------
-    def submit(self, generator: TaskGenerator, key: Hashable | Iterable[Hashable] = None,
-               on_done: Done | None = None) -> Task:
+    def submit(
+        self, generator: TaskGenerator, key: Hashable | Iterable[Hashable] = None, on_done: Done | None = None
+    ) -> Task:
         """Start a task. ``key``: one key, or a list of them, under which it can be found and cancelled."""
         keys = tuple(key) if isinstance(key, (list, set, frozenset)) else () if key is None else (key,)
         task = Task(generator, keys, on_done)
@@ -257,7 +270,7 @@ class Scheduler:
             if thread is not threading.current_thread():
                 thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
         with self._lock:
-            left = [task for task in self._all if task._state != 'running']
+            left = [task for task in self._all if task._state != "running"]
             self._all.clear()
             self._tasks.clear()
             self._sleepers.clear()
@@ -265,13 +278,13 @@ class Scheduler:
             try:
                 task._generator.close()
             except BaseException as exc:
-                LOG.warning('A task did not close: %s', exc)
+                LOG.warning("A task did not close: %s", exc)
         return left
 
     # inside; the lock is held -----------------------------------------------------------------------------------
     def _make_ready(self, item: Task | Timer) -> None:
         if isinstance(item, Task):
-            item._state = 'ready'
+            item._state = "ready"
             item._round += 1
         self._ready.append(item)
         self._summon()
@@ -292,7 +305,7 @@ class Scheduler:
                 self._start(self._look_out)
 
     def _start(self, work: Callable[[], None]) -> None:
-        thread = threading.Thread(target=work, name=f'{self._name}-{len(self._threads)}', daemon=True)
+        thread = threading.Thread(target=work, name=f"{self._name}-{len(self._threads)}", daemon=True)
         self._threads.add(thread)
         thread.start()
 
@@ -308,17 +321,23 @@ class Scheduler:
 
     def _sweep(self) -> None:
         """Throw out what was cancelled or woken long before its time; done when the heap has doubled."""
-        self._heap = [entry for entry in self._heap if (
-            not entry[2].cancelled if isinstance(entry[2], Timer)
-            else entry[2]._state == 'waiting' and entry[2]._round == entry[3])]
+        self._heap = [
+            entry
+            for entry in self._heap
+            if (
+                not entry[2].cancelled
+                if isinstance(entry[2], Timer)
+                else entry[2]._state == "waiting" and entry[2]._round == entry[3]
+            )
+        ]
         heapq.heapify(self._heap)
         self._sweep_at = max(SWEEP_AT, 2 * len(self._heap))
 
     def _interrupt(self, task: Task, error: BaseException) -> None:
-        if task._state == 'done':
+        if task._state == "done":
             return
         task._pending = error
-        if task._state == 'waiting':
+        if task._state == "waiting":
             self._forget_waits(task)
             self._make_ready(task)
 
@@ -338,9 +357,9 @@ class Scheduler:
             if isinstance(item, Timer):
                 if not item.cancelled:
                     self._ready.append(item)
-            elif item._state == 'waiting' and item._round == round_:
+            elif item._state == "waiting" and item._round == round_:
                 self._forget_waits(item)
-                item._state = 'ready'
+                item._state = "ready"
                 item._round += 1
                 self._ready.append(item)
 
@@ -419,7 +438,7 @@ class Scheduler:
                     return
                 self._busy += 1
                 if isinstance(item, Task):
-                    item._state = 'running'
+                    item._state = "running"
             try:
                 if isinstance(item, Task):
                     self._step(item)
@@ -439,7 +458,7 @@ class Scheduler:
             try:
                 function(*args)
             except Exception:
-                LOG.exception('Unhandled error in a call of the scheduler')
+                LOG.exception("Unhandled error in a call of the scheduler")
 
     def _step(self, task: Task) -> None:
         with self._lock:
@@ -467,7 +486,7 @@ class Scheduler:
                 if task._pending is not None:
                     self._make_ready(task)
                     return
-                task._state = 'waiting'
+                task._state = "waiting"
                 task._signal = wanted
                 round_ = task._round
             if not wanted.wait_with(lambda: self._resume(task, round_)):
@@ -484,7 +503,7 @@ class Scheduler:
             if task._pending is not None or (seconds is not None and seconds <= 0):
                 self._make_ready(task)
                 return
-            task._state = 'waiting'
+            task._state = "waiting"
             if key is not None:
                 task._wake = key
                 self._sleepers.setdefault(key, set()).add(task)
@@ -493,13 +512,13 @@ class Scheduler:
 
     def _resume(self, task: Task, round_: int) -> None:
         with self._lock:
-            if task._state == 'waiting' and task._round == round_ and not self._closed:
+            if task._state == "waiting" and task._round == round_ and not self._closed:
                 self._make_ready(task)
 
     def _finish(self, task: Task, result: Any, error: BaseException | None) -> None:
         task.result, task.error = result, error
         with self._lock:
-            task._state = 'done'
+            task._state = "done"
             task.done = True
             self._all.discard(task)
             for key in task.keys:
@@ -512,9 +531,9 @@ class Scheduler:
             try:
                 task._on_done(task)
             except Exception:
-                LOG.exception('Unhandled error after the end of a task')
+                LOG.exception("Unhandled error after the end of a task")
         elif error is not None and not isinstance(error, GeneratorExit):
-            LOG.error('Unhandled error in a task', exc_info=(type(error), error, error.__traceback__))
+            LOG.error("Unhandled error in a task", exc_info=(type(error), error, error.__traceback__))
         with self._lock:
             if not self._all:
                 self._quiet_cond.notify_all()

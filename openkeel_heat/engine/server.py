@@ -9,6 +9,7 @@ topic                      server              what comes
 ``heat-engine-listener``   the engine's id     are you alive, cancel what you do for a stack
 =========================  ==================  =====================================================================
 """
+
 from __future__ import annotations
 
 import collections
@@ -36,7 +37,7 @@ DRAIN_SECONDS = 5.0
 class Listener:
     """Endpoint of ``heat-engine-listener``."""
 
-    RPC_API_VERSION = '1.1'
+    RPC_API_VERSION = "1.1"
     target = oslo_messaging.Target(version=RPC_API_VERSION)
 
     def __init__(self, engine: Engine) -> None:
@@ -57,7 +58,7 @@ class Listener:
     def _cancel(self, stack_identity: Any) -> None:
         from openkeel_heat.engine.convergence.driver import Cancelled
 
-        self._engine._hub.cancel_visits(stack_identity['stack_id'], Cancelled())
+        self._engine._hub.cancel_visits(stack_identity["stack_id"], Cancelled())
 
 
 class Engine:
@@ -70,14 +71,14 @@ class Engine:
     def __init__(self, conf: Any, engine_id: str | None = None) -> None:
         self.conf = conf
         self.engine_id = engine_id or str(uuid.uuid4())
-        threads = min(MAX_THREADS, getattr(conf, 'executor_thread_pool_size', MAX_THREADS) or MAX_THREADS)
-        self.scheduler = Scheduler(threads, f'engine-{self.engine_id[:8]}')
+        threads = min(MAX_THREADS, getattr(conf, "executor_thread_pool_size", MAX_THREADS) or MAX_THREADS)
+        self.scheduler = Scheduler(threads, f"engine-{self.engine_id[:8]}")
         from openkeel_heat.rpc.worker_client import WorkerClient
 
         self._hub = Convergence(self.engine_id, self.scheduler, WorkerClient())
         self.convergence: ConvergenceApi = self._hub
         self.recovery = Recovery(self._hub)
-        self.heartbeat = Heartbeat(self.scheduler, self.engine_id, conf.host, 'engine', conf.periodic_interval)
+        self.heartbeat = Heartbeat(self.scheduler, self.engine_id, conf.host, "engine", conf.periodic_interval)
         self._servers: list[Any] = []
         self._listener: Any = None
         self._queues: dict[Hashable, collections.deque[tuple[Callable[..., Any], tuple[Any, ...]]]] = {}
@@ -94,7 +95,7 @@ class Engine:
         from openkeel_heat.engine.service import EngineService
         from openkeel_heat.rpc import methods
 
-        LOG.info('Starting engine %s', self.engine_id)
+        LOG.info("Starting engine %s", self.engine_id)
         self._enlarge_pool()
         self.heartbeat.start()
         self._listener = self._serve(methods.LISTENER, self.engine_id, Listener(self), Listener.RPC_API_VERSION)
@@ -117,31 +118,31 @@ class Engine:
 
     def _enlarge_pool(self) -> None:
         """Each thread that works may need a connection."""
-        wanted = getattr(self.conf, 'executor_thread_pool_size', 0) or 0
+        wanted = getattr(self.conf, "executor_thread_pool_size", 0) or 0
         try:
             if (self.conf.database.max_overflow or 0) < wanted:
-                self.conf.set_override('max_overflow', wanted, group='database')
+                self.conf.set_override("max_overflow", wanted, group="database")
         except Exception as exc:
-            LOG.debug('The size of the connection pool stays as it is: %s', exc)
+            LOG.debug("The size of the connection pool stays as it is: %s", exc)
 
     def stop(self, graceful: bool = True) -> None:
         """Take no more work and end; returns when all is released."""
         with self._stopping:
             if self._stopped.is_set():
                 return
-            LOG.info('Stopping engine %s', self.engine_id)
+            LOG.info("Stopping engine %s", self.engine_id)
             from openkeel_heat.engine.operations import runtime
             from openkeel_heat.rpc import messaging
 
             hub = self._hub
             hub.draining = True
             self.recovery.stop()
-            runtime.unregister(self)
             messaging.stop_servers(self._servers)
             if graceful:
                 self.scheduler.drain(DRAIN_SECONDS)
             left = hub.under_way()
             self.scheduler.stop(DRAIN_SECONDS)
+            runtime.unregister(self)  # not before: what ends meanwhile may still make or delete nested stacks
             hub.flush()
             self.heartbeat.stop()
             if graceful and left:
@@ -149,11 +150,11 @@ class Engine:
             if self._listener is not None:
                 messaging.stop_servers([self._listener])
             self._stopped.set()
-            LOG.info('Engine %s has stopped', self.engine_id)
+            LOG.info("Engine %s has stopped", self.engine_id)
 
     def _hand_over(self, visits: list[Any]) -> None:
         """Call others for what was not finished; the locks are known to be nobody's now."""
-        LOG.info('Leaving %d nodes to other engines', len(visits))
+        LOG.info("Leaving %d nodes to other engines", len(visits))
         for visit in visits:
             found = self._hub.traversals.get(visit.traversal_id)
             if found is not None and not visit.stale:
@@ -165,7 +166,7 @@ class Engine:
 
     def reset(self) -> None:
         """The configuration was read again; what is read at use needs nothing."""
-        LOG.info('Engine %s goes on with the configuration read again', self.engine_id)
+        LOG.info("Engine %s goes on with the configuration read again", self.engine_id)
 
     # for operations ---------------------------------------------------------------------------------------------
     def run_later(self, key: Hashable, function: Callable[..., Any], *args: Any) -> None:
@@ -188,7 +189,7 @@ class Engine:
         try:
             function(*args)
         except Exception:
-            LOG.exception('Unhandled error in %s', getattr(function, '__name__', function))
+            LOG.exception("Unhandled error in %s", getattr(function, "__name__", function))
         with self._queues_lock:
             if self._queues[key]:
                 more = True

@@ -4,6 +4,7 @@
 It is no node of a traversal. The life cycle is that of any update, but its writes are made here, each in a transaction
 of its own and fenced as always. While somebody else holds the resource it is waited for.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Generator

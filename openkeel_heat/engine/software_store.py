@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Software configs and deployments for resources (``resources.kit.software``): the operations of this very engine."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -30,8 +31,9 @@ class EngineSoftware:
     def show_deployment(self, resource: Resource, deployment_id: str) -> dict[str, Any]:
         return software.show_deployment(resource.context, deployment_id)
 
-    def deploy(self, resource: Resource, deployment_id: str, config: Mapping[str, Any],
-               values: Mapping[str, Any]) -> dict[str, Any]:
+    def deploy(
+        self, resource: Resource, deployment_id: str, config: Mapping[str, Any], values: Mapping[str, Any]
+    ) -> dict[str, Any]:
         return software.deploy(runtime.current(), resource.context, deployment_id, _complete(config), values)
 
     def cancel_deployment(self, resource: Resource, deployment_id: str, reason: str) -> None:

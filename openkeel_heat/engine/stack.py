@@ -16,10 +16,11 @@ Other resources are known in three ways that differ in cost:
 ``stack.resources``       Resource objects of the current template, their rows loaded in ONE query at first use
 ``stack.resource_get(n)`` one Resource, even if the current template does not name it any more; only its row is read
 """
+
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from oslo_config import cfg
@@ -27,10 +28,11 @@ from oslo_log import log as logging
 
 from openkeel_heat.common import clock, exceptions, identifier, names
 from openkeel_heat.common.i18n import _
-from openkeel_heat.engine import parent, records, templates
+from openkeel_heat.engine import parent, templates
 from openkeel_heat.engine.cache import Cache
 from openkeel_heat.engine.definition import SharedDefinition, StackDefinition
 from openkeel_heat.engine.node_data import NodeData
+from openkeel_heat.engine.stack_resources import StackResources
 
 if TYPE_CHECKING:
     from openkeel_heat.template import Template
@@ -40,30 +42,58 @@ LOG = logging.getLogger(__name__)
 #: (stack, traversal, template) -> SharedDefinition
 _shared = Cache(500)
 
-#: States in which a resource may be found by its reference id.
-_FINDABLE = frozenset([("INIT", "COMPLETE"), ("CREATE", "IN_PROGRESS"), ("CREATE", "COMPLETE"),
-                       ("RESUME", "IN_PROGRESS"), ("RESUME", "COMPLETE"), ("UPDATE", "IN_PROGRESS"),
-                       ("UPDATE", "COMPLETE"), ("CHECK", "COMPLETE")])
 
-
-class Stack(Mapping[str, Any]):
+class Stack(StackResources):
     """See the module's docstring. As a mapping: names of enabled resources to Resource objects."""
 
     ACTIONS = (CREATE, DELETE, UPDATE, ROLLBACK, SUSPEND, RESUME, ADOPT, SNAPSHOT, CHECK, RESTORE) = (
-        "CREATE", "DELETE", "UPDATE", "ROLLBACK", "SUSPEND", "RESUME", "ADOPT", "SNAPSHOT", "CHECK", "RESTORE")
+        "CREATE",
+        "DELETE",
+        "UPDATE",
+        "ROLLBACK",
+        "SUSPEND",
+        "RESUME",
+        "ADOPT",
+        "SNAPSHOT",
+        "CHECK",
+        "RESTORE",
+    )
     STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ("IN_PROGRESS", "FAILED", "COMPLETE")
 
-    def __init__(self, context: Any, stack_name: str, tmpl: Template | None, stack_id: str | None = None,
-                 action: str | None = None, status: str | None = None, status_reason: str = "",
-                 timeout_mins: int | None = None, disable_rollback: bool = True, parent_resource: str | None = None,
-                 owner_id: str | None = None, adopt_stack_data: Mapping[str, Any] | None = None,
-                 stack_user_project_id: str | None = None, created_time: Any = None, updated_time: Any = None,
-                 user_creds_id: int | None = None, tenant_id: str | None = None, use_stored_context: bool = False,
-                 username: str | None = None, nested_depth: int = 0, strict_validate: bool = True,
-                 convergence: bool = True, current_traversal: str | None = None, tags: list[str] | None = None,
-                 prev_raw_template_id: int | None = None, current_deps: Any = None,
-                 cache_data: Mapping[str, NodeData] | None = None, deleted_time: Any = None,
-                 converge: bool = False, *, shared: SharedDefinition | None = None) -> None:
+    def __init__(
+        self,
+        context: Any,
+        stack_name: str,
+        tmpl: Template | None,
+        stack_id: str | None = None,
+        action: str | None = None,
+        status: str | None = None,
+        status_reason: str = "",
+        timeout_mins: int | None = None,
+        disable_rollback: bool = True,
+        parent_resource: str | None = None,
+        owner_id: str | None = None,
+        adopt_stack_data: Mapping[str, Any] | None = None,
+        stack_user_project_id: str | None = None,
+        created_time: Any = None,
+        updated_time: Any = None,
+        user_creds_id: int | None = None,
+        tenant_id: str | None = None,
+        use_stored_context: bool = False,
+        username: str | None = None,
+        nested_depth: int = 0,
+        strict_validate: bool = True,
+        convergence: bool = True,
+        current_traversal: str | None = None,
+        tags: list[str] | None = None,
+        prev_raw_template_id: int | None = None,
+        current_deps: Any = None,
+        cache_data: Mapping[str, NodeData] | None = None,
+        deleted_time: Any = None,
+        converge: bool = False,
+        *,
+        shared: SharedDefinition | None = None,
+    ) -> None:
         if owner_id is None and stack_id is None:
             names.check_stack_name(stack_name)
         self.context = context
@@ -95,7 +125,6 @@ class Stack(Mapping[str, Any]):
         #: engine that slept, and lost it, starts nothing.
         self.holder: tuple[int, str] | None = None
         self.lacks_trust = False  # and cannot be given one by this request (engine.credentials)
-        #: Only what arrived as node data is known of resources: their rows are not to be loaded.
         self.in_convergence_check = cache_data is not None
         self._tags = tags
         self._root_id: str | None = None
@@ -111,16 +140,20 @@ class Stack(Mapping[str, Any]):
 
     def _forget(self) -> None:
         """Drop what was derived from the definition."""
-        self._resources: dict[str, Any] | None = None
-        self._made: dict[str, Any] = {}
-        self._rows: dict[str, Any] | None = None
-        self._dependencies: Any = None
+        self._forget_resources()
         self._outputs: dict[str, Any] | None = None
 
     # loading ----------------------------------------------------------------------------------------------------
     @classmethod
-    def load(cls, context: Any, stack_id: str | None = None, stack: Any = None, show_deleted: bool = True,
-             use_stored_context: bool = False, load_template: bool = True) -> Self:
+    def load(
+        cls,
+        context: Any,
+        stack_id: str | None = None,
+        stack: Any = None,
+        show_deleted: bool = True,
+        use_stored_context: bool = False,
+        load_template: bool = True,
+    ) -> Self:
         """The stack with this id (or of this row); NotFound when there is none. Projects are not compared here."""
         if stack is None and stack_id is not None:
             from openkeel_heat.db import stacks as db
@@ -131,20 +164,43 @@ class Stack(Mapping[str, Any]):
         return cls.from_row(context, stack, use_stored_context=use_stored_context, load_template=load_template)
 
     @classmethod
-    def from_row(cls, context: Any, row: Mapping[str, Any], inputs: Mapping[str, NodeData] | None = None,
-                 use_stored_context: bool = False, load_template: bool = True) -> Self:
+    def from_row(
+        cls,
+        context: Any,
+        row: Mapping[str, Any],
+        inputs: Mapping[str, NodeData] | None = None,
+        use_stored_context: bool = False,
+        load_template: bool = True,
+    ) -> Self:
         """The stack of a record of ``db.stacks`` (a mapping of the columns; ``current_deps`` may be missing)."""
         stack = cls(
-            context, row["name"], None, stack_id=row["id"], action=row["action"],
-            status=row["status"], status_reason=row.get("status_reason") or "", timeout_mins=row["timeout"],
-            disable_rollback=row["disable_rollback"], parent_resource=row.get("parent_resource_name"),
-            owner_id=row.get("owner_id"), stack_user_project_id=row.get("stack_user_project_id"),
-            created_time=row.get("created_at"), updated_time=row.get("updated_at"),
-            deleted_time=row.get("deleted_at"), user_creds_id=row.get("user_creds_id"), tenant_id=row["tenant"],
-            username=row["username"], nested_depth=row.get("nested_depth") or 0,
-            convergence=bool(row.get("convergence", True)), current_traversal=row["current_traversal"],
-            prev_raw_template_id=row.get("prev_raw_template_id"), current_deps=row.get("current_deps"),
-            cache_data=inputs, use_stored_context=use_stored_context, tags=row.get("tags"))
+            context,
+            row["name"],
+            None,
+            stack_id=row["id"],
+            action=row["action"],
+            status=row["status"],
+            status_reason=row.get("status_reason") or "",
+            timeout_mins=row["timeout"],
+            disable_rollback=row["disable_rollback"],
+            parent_resource=row.get("parent_resource_name"),
+            owner_id=row.get("owner_id"),
+            stack_user_project_id=row.get("stack_user_project_id"),
+            created_time=row.get("created_at"),
+            updated_time=row.get("updated_at"),
+            deleted_time=row.get("deleted_at"),
+            user_creds_id=row.get("user_creds_id"),
+            tenant_id=row["tenant"],
+            username=row["username"],
+            nested_depth=row.get("nested_depth") or 0,
+            convergence=bool(row.get("convergence", True)),
+            current_traversal=row["current_traversal"],
+            prev_raw_template_id=row.get("prev_raw_template_id"),
+            current_deps=row.get("current_deps"),
+            cache_data=inputs,
+            use_stored_context=use_stored_context,
+            tags=row.get("tags"),
+        )
         if load_template:
             shared = stack._shared_for(row["raw_template_id"])
             stack._defn = StackDefinition(stack.context, shared, inputs, stack._parent)
@@ -227,195 +283,10 @@ class Stack(Mapping[str, Any]):
     def get_availability_zones(self) -> list[str]:
         return self.defn.get_availability_zones()
 
-    # resources --------------------------------------------------------------------------------------------------
-    @property
-    def resources_loaded(self) -> bool:
-        return self._resources is not None
-
-    @property
-    def resources(self) -> dict[str, Any]:
-        """Resource objects of the enabled definitions, by name."""
-        if self._resources is None:
-            rows = self.resource_rows()
-            made = self._made
-            self._resources = {name: made.get(name) or self.make_resource(name, rows.get(name)) for name in self.defn}
-        return self._resources
-
-    def resource_rows(self) -> dict[str, Any]:
-        """The row that stands for each name: of two with the same name, the one that is not replaced."""
-        if self._rows is None:
-            if self.id is None or self.in_convergence_check:
-                return {}
-            from openkeel_heat.db import resources as db
-
-            self.use_rows(db.list_by_stack(self.id))
-        assert self._rows is not None
-        return self._rows
-
-    def use_rows(self, rows: Iterable[Any]) -> None:
-        """Take the resources' rows from a query that was made already."""
-        self._rows = records.by_name(rows)
-        self._resources = None
-        self._made = {}
-
-    def make_resource(self, name: str, row: Any = None, cls: Any = None) -> Any:
-        """The Resource object for a name in this definition, with the record of ``row``. KeyError: no such name."""
-        from openkeel_heat.resources.kit.resource import Resource
-
-        bound = self.defn.bound(name)
-        resource = (cls or Resource)(name, bound, self)
-        if row is not None:
-            records.load(resource, row)
-        return resource
-
-    def resource_in(self, defn: StackDefinition, name: str) -> Any:
-        """A Resource of this stack under another definition, without a row."""
-        from openkeel_heat.resources.kit.resource import Resource
-
-        return Resource(name, defn.bound(name), self)
-
-    def resource_from_row(self, row: Any, substitute_from: Stack | None = None) -> Any:
-        """The Resource for a row under THIS definition; KeyError when it does not know the name.
-
-        With ``substitute_from`` (a newer definition) a type that has a successor there gets the successor's class.
-        """
-        resource = self.make_resource(row["name"], row)
-        if substitute_from is not None:
-            resource = records.substitute(self, resource, row, substitute_from)
-        return resource
-
-    def resource_of_any_template(self, row: Any) -> Any:
-        """The Resource for a row under the template that it was last processed with; None when that is gone."""
-        template_id = row.current_template_id
-        if template_id is None or template_id == self.t.id:
-            known = self.resources.get(row.name)
-            if known is not None and known.record.id == row.id:
-                return known
-        return self._of_its_template(row)
-
-    def replacement_of(self, resource: Any) -> Any:
-        """The Resource that replaces another one of this stack; None when there is none (any more)."""
-        from openkeel_heat.db import resources as db
-
-        row = None if resource.replaced_by is None else db.get(resource.replaced_by, data=True)
-        return None if row is None else self._of_its_template(row)
-
-    def _of_its_template(self, row: Any) -> Any:
-        try:
-            return self.for_template(row.current_template_id).resource_from_row(row)
-        except (KeyError, exceptions.NotFound):
-            return None
-
-    def resource_get(self, name: str) -> Any:
-        """The Resource of that name in the template, else among the rows; None when there is neither."""
-        if self._resources is None and self._rows is None and self.id is not None and not self.in_convergence_check:
-            return self._resource_alone(name)
-        resource = self.resources.get(name)
-        if resource is None and name in self.resource_rows():
-            resource = self.resource_of_any_template(self.resource_rows()[name])
-        return resource
-
-    def _resource_alone(self, name: str) -> Any:
-        """One resource of a stack of whose other resources nothing was read."""
-        if name not in self._made:
-            from openkeel_heat.db import resources as db
-
-            row = records.by_name(db.list_by_name(str(self.id), name)).get(name)
-            if name not in self.defn:
-                return None if row is None else self._of_its_template(row)
-            self._made[name] = self.make_resource(name, row)
-        return self._made[name]
-
-    def stored_resource(self, name: str) -> Any:
-        """The Resource of that name with its row, also where a node is processed and others' rows are not loaded."""
-        return self._resource_alone(name)
-
-    def resource(self, name: str) -> Any:
-        """The Resource of an enabled name; KeyError otherwise."""
-        return self.resources[name]
-
-    def resource_by_refid(self, refid: Any) -> Any:
-        """The Resource whose reference id this is, None when there is none."""
-        if self.in_convergence_check:
-            return self._known_by_refid(refid)
-        for name in self.defn:
-            data = self.defn.data_of(name)
-            if data is None:
-                resource = self.resources[name]
-                if resource.state in _FINDABLE and refid in (resource.FnGetRefId(), name):
-                    return resource
-            elif (data.action, data.status) in _FINDABLE and data.reference_id() == refid:
-                return self._with_row(self.resources[name], data)
-        return None
-
-    def _known_by_refid(self, refid: Any) -> Any:
-        """The same while a node is processed. Only that one is made: there may be thousands beside it."""
-        for data in self.defn.known():
-            if ((data.action, data.status) in _FINDABLE and data.reference_id() == refid
-                    and data.name in self.defn):
-                return self._with_row(self._one(str(data.name)), data)
-        if isinstance(refid, str) and refid in self.defn and self.defn.data_of(refid) is None:
-            return self._one(refid)  # it has no other reference id before it exists
-        return None
-
-    def _one(self, name: str) -> Any:
-        """A Resource of this stack, without making the others."""
-        return self.make_resource(name) if self._resources is None else self._resources[name]
-
-    def _with_row(self, resource: Any, data: NodeData) -> Any:
-        """While a node is processed rows of other resources are not loaded; this one is wanted."""
-        if resource.record.id is None and data.primary_key is not None:
-            from openkeel_heat.db import resources as db
-
-            row = db.get(data.primary_key)
-            if row is not None:
-                records.load(resource, row)
-        return resource
-
-    def load_resource_data(self, for_resources: bool = False, for_outputs: Any = True) -> None:
-        """Let functions see the present reference ids and attributes of all resources (for outputs, by default)."""
-        for resource in self.resources.values():  # one by one: a type may look at others that came before
-            self.defn.set_data([resource.node_data(for_resources=for_resources, for_outputs=for_outputs)])
-        self._outputs = None
-
-    @property
-    def dependencies(self) -> Any:
-        """``template.graph.Dependencies`` over NAMES of enabled resources: what the template says and types add."""
-        if self._dependencies is None:
-            from openkeel_heat.engine import edges
-
-            self._dependencies = edges.dependencies(self)
-        return self._dependencies
-
-    def required_by(self, name: str) -> list[str]:
-        """Names of the resources that depend on this one directly."""
-        from openkeel_heat.engine import edges
-
-        return edges.required_by(self, name)
-
-    def total_resources(self, stack_id: str | None = None) -> int:
-        """Live resources in the whole tree of the (root) stack; 0 for a stack that is not stored."""
-        stack_id = stack_id or self.id
-        if stack_id is None:
-            return 0
-        from openkeel_heat.db import resources as db
-
-        return db.count_by_root(stack_id)
-
-    def requires_deferred_auth(self) -> bool:
-        return any(resource.requires_deferred_auth for resource in self.values())
-
-    def acts_for_owner(self) -> list[str]:
-        """Names of the resources that call services as the owner when no request is at hand."""
-        return sorted(name for name, resource in self.items() if resource.acts_for_owner())
-
     def validate(self, ignorable_errors: Any = None, validate_res_tmpl_only: bool = False) -> None:
         from openkeel_heat.engine import validation
 
         validation.validate(self, ignorable_errors, validate_res_tmpl_only)
-
-    def preview_resources(self) -> list[Any]:
-        return [resource.preview() for resource in self.resources.values()]
 
     def prepare_abandon(self, no_resources: bool = False) -> dict[str, Any]:
         """``abandoned_stack`` of the RPC contract; also the data of a snapshot."""
@@ -434,19 +305,7 @@ class Stack(Mapping[str, Any]):
             "tags": self.tags,
         }
 
-    # as a mapping
-    def __getitem__(self, name: str) -> Any:
-        return self.resources[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.defn)
-
-    def __len__(self) -> int:
-        return len(self.defn.resource_definitions())
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.defn
-
+    # identity ---------------------------------------------------------------------------------------------------
     def __eq__(self, other: object) -> bool:
         return self is other
 
@@ -455,7 +314,6 @@ class Stack(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f'Stack "{self.name}" [{self.id}]'
 
-    # identity ---------------------------------------------------------------------------------------------------
     def identifier(self) -> identifier.HeatIdentifier:
         return identifier.HeatIdentifier(self.tenant_id, self.name, self.id)
 
@@ -546,8 +404,13 @@ class Stack(Mapping[str, Any]):
         event = events.stack_event(self, action, status, reason)
         values = {"action": action, "status": status, "status_reason": reason}
         if not db.set_stack_state(self.id, values, event, expected_traversal=self.current_traversal):
-            LOG.info("Stack %s: traversal %s is not the current one any more; not set to %s_%s", self.name,
-                     self.current_traversal, action, status)
+            LOG.info(
+                "Stack %s: traversal %s is not the current one any more; not set to %s_%s",
+                self.name,
+                self.current_traversal,
+                action,
+                status,
+            )
             return False
         self.action, self.status, self.status_reason = action, status, reason
         events.announce(self.context, self, [event])
@@ -634,8 +497,7 @@ class Stack(Mapping[str, Any]):
         events.announce_scaling(self, suffix, what)
 
     def update_resource(self, name: str, change: Callable[[Any], Any]) -> Generator[float | None, None, None]:
-        """Steps that bring another resource, outside of a traversal, to the definition that ``change(resource)`` gives.
-        """
+        """Steps that bring another resource, outside of a traversal, to the definition that ``change(it)`` gives."""
         from openkeel_heat.engine import side_update
 
         return side_update.steps(self, name, change)

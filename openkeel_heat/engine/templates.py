@@ -5,6 +5,7 @@ A row of ``raw_template`` does not change its meaning once a convergent stack re
 shared by all who ask for the same id. The old engine (stacks without traversals) rewrites rows: those are read anew.
 Hidden parameters are encrypted in the row and clear in the compiled form.
 """
+
 from __future__ import annotations
 
 import copy
@@ -47,8 +48,9 @@ def known(template_id: int) -> Template | None:
     return _templates.get(template_id)
 
 
-def compiled(raw: Any, files: Mapping[str, str] | None = None, environment: Any = None,
-             template_id: int | None = None) -> Template:
+def compiled(
+    raw: Any, files: Mapping[str, str] | None = None, environment: Any = None, template_id: int | None = None
+) -> Template:
     """A template made of its parts; ``environment`` as a mapping or an Environment."""
     from openkeel_heat.resources.kit import registry  # noqa: F401 - environments fall back on its types
     from openkeel_heat.template import Template

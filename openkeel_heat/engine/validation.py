@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is a stack sound? Template, parameters, conditions, each resource's properties, outputs; with Heat's messages."""
+
 from __future__ import annotations
 
 import contextlib
+import contextvars
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
+#: Whether the validation of a stack around this one tells errors.
+_telling: contextvars.ContextVar[bool] = contextvars.ContextVar("telling", default=False)
+
 
 def validate(stack: Stack, ignorable_errors: Collection[str] | None = None, templates_only: bool = False) -> None:
     """Raise what is wrong. ``templates_only``: resources as templates, with values that may be missing."""
@@ -28,7 +33,14 @@ def validate(stack: Stack, ignorable_errors: Collection[str] | None = None, temp
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Errors of functions and plug-ins whose text a client would not see become errors whose text it sees."""
+    """Errors of functions and plug-ins whose text a client would not see become errors whose text it sees.
+
+    Those in a nested stack go up as they are: the resource that has the stack adds what they are, and where.
+    """
+    if _telling.get():
+        yield
+        return
+    token = _telling.set(True)
     try:
         yield
     except exceptions.HeatException:
@@ -36,6 +48,8 @@ def told() -> Iterator[None]:
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, SandboxError) as error:
         LOG.info("Exception in stack validation", exc_info=True)
         raise exceptions.StackValidationFailed(message=str(error)) from error
+    finally:
+        _telling.reset(token)
 
 
 def _validate(stack: Stack, ignorable_errors: Collection[str] | None, templates_only: bool) -> None:

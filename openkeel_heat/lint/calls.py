@@ -18,10 +18,18 @@ from openkeel_heat.lint.finding import Path, path_text
 from openkeel_heat.template import nodes, template as template_module
 from openkeel_heat.template.functions import conditions, references
 
-PARAMETER, RESOURCE, CONDITION, ANY = 'parameter', 'resource', 'condition', 'any'
+PARAMETER, RESOURCE, CONDITION, ANY = "parameter", "resource", "condition", "any"
 
-_NEEDS_STACK = (references.GetParam, references.ParamRef, references.GetResource, references.GetAttThenSelect,
-                references.GetFile, references.ResourceFacade, references.GetAZs, references.Removed)
+_NEEDS_STACK = (
+    references.GetParam,
+    references.ParamRef,
+    references.GetResource,
+    references.GetAttThenSelect,
+    references.GetFile,
+    references.ResourceFacade,
+    references.GetAZs,
+    references.Removed,
+)
 _LOGIC = (conditions.And, conditions.Or, conditions.Not)
 
 
@@ -133,12 +141,12 @@ def functions_of_all_versions() -> dict[str, frozenset[str]]:
 def _words(message: Any) -> str:
     """An error as a line of text; errors about keys come as literals of Python."""
     text = str(message)
-    if text[:1] in '\'"' and text[:1] == text[-1:]:
+    if text[:1] in "'\"" and text[:1] == text[-1:]:
         try:
             text = str(ast.literal_eval(text))
         except (ValueError, SyntaxError):
             pass
-    return ' '.join(text.split())
+    return " ".join(text.split())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,8 +196,9 @@ class Calls:
         return self._walk(snippet, path, place)
 
     def _refer(self, kind: str, name: Any, path: Path, place: _Place, **more: Any) -> None:
-        self.references.append(Reference(kind, name if isinstance(name, str) else None, path, place.owner,
-                                         place.conditional, **more))
+        self.references.append(
+            Reference(kind, name if isinstance(name, str) else None, path, place.owner, place.conditional, **more)
+        )
 
     def _walk(self, snippet: Any, path: Path, place: _Place) -> tuple[bool, bool]:
         """Whether all is right below, and whether all of it is constant."""
@@ -237,6 +246,12 @@ class Calls:
             return self._condition(args, path, place)
         return self._walk(args, path, place)
 
+    def _shows_in_a_stack(self, call: Call) -> bool:
+        """Whether only a stack can tell if the call is right: that of an attribute whose name is computed."""
+        return call.is_a(references.Removed) or (
+            call.is_a(references.GetAttThenSelect) and contains_call(call.args, self.functions)
+        )
+
     def _check(self, call: Call, snippet: Any, constant: bool) -> None:
         if call.is_a(references.GetAttThenSelect) and isinstance(call.args, str):
             # the language takes a text for a list of letters
@@ -247,16 +262,16 @@ class Calls:
             node = nodes.compile_snippet(snippet, context, path_text(call.path))
             if isinstance(node, nodes.Broken):
                 raise node.error
-            if not nodes.flags_of(node) & nodes.UNSETTLED and not call.is_a(references.Removed):
+            if not nodes.flags_of(node) & nodes.UNSETTLED and not self._shows_in_a_stack(call):
                 node.validate(self._scope, [])
                 if constant:
                     call.constant = self.constants[call.path] = nodes.resolve(node, self._scope)
         except exception.StackValidationFailed as exc:
-            call.error = _words(getattr(exc, 'error_message', None) or str(exc))
+            call.error = _words(getattr(exc, "error_message", None) or str(exc))
         except KeyError as exc:
             if not call.is_a(references.FindInMap):
                 # what mappings lack is for a rule on references
-                call.error = '%s: there is no %s' % (call.name, exc)
+                call.error = "%s: there is no %s" % (call.name, exc)
         except Exception as exc:
             call.error = str(exc)
 
@@ -274,8 +289,14 @@ class Calls:
         elif call.is_a(references.GetResource):
             self._refer(RESOURCE, args, path, place)
         elif call.is_a(references.GetAttThenSelect) and isinstance(args, list) and args:
-            self._refer(RESOURCE, args[0], (*path, 0), place, attribute=args[1] if len(args) > 1 else None,
-                        attribute_path=tuple(args[2:]))
+            self._refer(
+                RESOURCE,
+                args[0],
+                (*path, 0),
+                place,
+                attribute=args[1] if len(args) > 1 else None,
+                attribute_path=tuple(args[2:]),
+            )
 
     def of_kind(self, *kinds: Any) -> Iterator[Call]:
         return (call for call in self.calls if call.is_a(*kinds))

@@ -26,13 +26,14 @@ CUSTOM = constr.CustomConstraint
 class Support:
     """Whether something should still be used."""
 
-    status: str = 'SUPPORTED'
+    status: str = "SUPPORTED"
     since: str | None = None
 
     def words(self) -> str:
-        since = ' since version %s' % self.since if self.since else ''
-        return {'DEPRECATED': 'is deprecated%s', 'HIDDEN': 'is obsolete%s',
-                'UNSUPPORTED': 'is not supported%s'}.get(self.status, '%s') % since
+        since = " since version %s" % self.since if self.since else ""
+        return {"DEPRECATED": "is deprecated%s", "HIDDEN": "is obsolete%s", "UNSUPPORTED": "is not supported%s"}.get(
+            self.status, "%s"
+        ) % since
 
 
 SUPPORTED = Support()
@@ -87,27 +88,34 @@ class ResourceType:
 
 
 def _support(entry: Mapping[str, Any]) -> Support:
-    return Support(entry['status'], entry.get('since')) if 'status' in entry else SUPPORTED
+    return Support(entry["status"], entry.get("since")) if "status" in entry else SUPPORTED
 
 
 def _constraint(entry: Mapping[str, Any]) -> constr.Constraint:
     ((kind, value),) = entry.items()
-    if kind == 'range':
+    if kind == "range":
         return constr.Range(*value)
-    if kind == 'length':
+    if kind == "length":
         return constr.Length(*value)
-    if kind == 'allowed':
+    if kind == "allowed":
         return constr.AllowedValues(value)
-    if kind == 'pattern':
+    if kind == "pattern":
         return constr.AllowedPattern(value)
     return constr.CustomConstraint(value)
 
 
 def _prop(entry: Mapping[str, Any]) -> Prop:
-    return Prop(entry['type'], entry.get('required', False), entry.get('implemented', True),
-                entry.get('conversion', False), tuple(_constraint(item) for item in entry.get('constraints', ())),
-                _props(entry['schema']) if 'schema' in entry else None,
-                _prop(entry['element']) if 'element' in entry else None, _support(entry), entry.get('use'))
+    return Prop(
+        entry["type"],
+        entry.get("required", False),
+        entry.get("implemented", True),
+        entry.get("conversion", False),
+        tuple(_constraint(item) for item in entry.get("constraints", ())),
+        _props(entry["schema"]) if "schema" in entry else None,
+        _prop(entry["element"]) if "element" in entry else None,
+        _support(entry),
+        entry.get("use"),
+    )
 
 
 def _props(entries: Mapping[str, Any]) -> dict[str, Prop]:
@@ -118,19 +126,23 @@ class Packaged(Mapping[str, ResourceType]):
     """The types of this release."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        self._entries: Mapping[str, Any] = data['types']
+        self._entries: Mapping[str, Any] = data["types"]
         self._made: dict[str, ResourceType] = {}
-        self.aliases: dict[str, str] = data['aliases']
-        self.constraints: list[str] = data['constraints']
+        self.aliases: dict[str, str] = data["aliases"]
+        self.constraints: list[str] = data["constraints"]
 
     def __getitem__(self, name: str) -> ResourceType:
         if name not in self._made:
             entry = self._entries[name]
             self._made[name] = ResourceType(
-                name, _props(entry['properties']),
-                {key: Attribute(item.get('type'), _support(item)) for key, item in entry['attributes'].items()},
-                _props(entry.get('update_policy', {})), _support(entry), entry.get('opaque', False),
-                entry.get('dynamic_attributes', False))
+                name,
+                _props(entry["properties"]),
+                {key: Attribute(item.get("type"), _support(item)) for key, item in entry["attributes"].items()},
+                _props(entry.get("update_policy", {})),
+                _support(entry),
+                entry.get("opaque", False),
+                entry.get("dynamic_attributes", False),
+            )
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -143,58 +155,87 @@ class Packaged(Mapping[str, ResourceType]):
 @functools.lru_cache(maxsize=1)
 def packaged() -> Packaged:
     """The types of this release, read once."""
-    return Packaged(json.loads(resources.files('openkeel_heat.lint').joinpath('types.json').read_text('utf-8')))
+    return Packaged(json.loads(resources.files("openkeel_heat.lint").joinpath("types.json").read_text("utf-8")))
 
 
 # types that are classes of Python, of plug-ins
 
+
 def _prop_of_class(schema: Any) -> Prop:
-    inner = getattr(schema, 'schema', None)
+    inner = getattr(schema, "schema", None)
     element = nested = None
     if isinstance(inner, constr.AnyIndexDict):
         element = _prop_of_class(inner.value)
     elif inner:
         nested = {name: _prop_of_class(item) for name, item in inner.items()}
-    return Prop(schema.type, schema.required, getattr(schema, 'implemented', True),
-                getattr(schema, 'allow_conversion', False), tuple(schema.constraints or ()), nested, element,
-                _support_of_class(schema))
+    return Prop(
+        schema.type,
+        schema.required,
+        getattr(schema, "implemented", True),
+        getattr(schema, "allow_conversion", False),
+        tuple(schema.constraints or ()),
+        nested,
+        element,
+        _support_of_class(schema),
+    )
 
 
 def _support_of_class(owner: Any) -> Support:
-    status = getattr(owner, 'support_status', None)
-    if status is None or status.status in (None, 'SUPPORTED', 'UNKNOWN'):
+    status = getattr(owner, "support_status", None)
+    if status is None or status.status in (None, "SUPPORTED", "UNKNOWN"):
         return SUPPORTED
     return Support(status.status, status.version)
 
 
 def of_class(name: str, cls: Any) -> ResourceType:
     """The type that a class of a plug-in makes."""
-    attributes = {**getattr(cls, 'base_attributes_schema', {}), **(cls.attributes_schema or {})}
-    base = next((item for item in cls.__mro__ if item.__name__ == 'Resource'), cls)
+    attributes = {**getattr(cls, "base_attributes_schema", {}), **(cls.attributes_schema or {})}
+    base = next((item for item in cls.__mro__ if item.__name__ == "Resource"), cls)
     return ResourceType(
-        name, {key: _prop_of_class(item) for key, item in (cls.properties_schema or {}).items()},
-        {key: Attribute(getattr(item, 'type', None), _support_of_class(item)) for key, item in attributes.items()},
+        name,
+        {key: _prop_of_class(item) for key, item in (cls.properties_schema or {}).items()},
+        {key: Attribute(getattr(item, "type", None), _support_of_class(item)) for key, item in attributes.items()},
         {key: _prop_of_class(item) for key, item in (cls.update_policy_schema or {}).items()},
-        _support_of_class(cls), dynamic_attributes=cls.get_attribute is not getattr(base, 'get_attribute', None))
+        _support_of_class(cls),
+        dynamic_attributes=cls.get_attribute is not getattr(base, "get_attribute", None),
+    )
 
 
-def of_plugins(directories: Iterable[str]) -> dict[str, ResourceType]:
+class PluginTypes(dict[str, ResourceType]):
+    """The types of plug-ins by name, and the names of the constraints that come with them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.constraints: set[str] = set()
+
+
+def of_plugins(directories: Iterable[str]) -> PluginTypes:
     """The types of the modules below directories of plug-ins."""
-    from openkeel_heat.resources.kit import plugin_modules, properties
+    from openkeel_heat.resources.kit import declarations, plugin_modules, properties
 
-    found: dict[str, ResourceType] = {}
-    for module in plugin_modules.load_all(list(directories)):
-        mapping = getattr(module, 'available_resource_mapping', None) or getattr(module, 'resource_mapping', None)
-        for name, cls in (mapping() if mapping is not None else {}).items():
+    found = PluginTypes()
+    for module in plugin_modules.load_all(directories):
+        for name, cls in declarations.types_of(module).items():
             cls.properties_schema = properties.schemata(cls.properties_schema or {})
             found[name] = of_class(name, cls)
+        found.constraints |= set(plugin_modules.mapping_of(module, "constraint_mapping"))
     return found
 
 
 # types that are templates
 
-_PARAMETER_TYPES = {'string': STRING, 'number': NUMBER, 'comma_delimited_list': LIST, 'json': MAP, 'boolean': BOOLEAN,
-                    'String': STRING, 'Number': NUMBER, 'CommaDelimitedList': LIST, 'Json': MAP, 'Boolean': BOOLEAN}
+_PARAMETER_TYPES = {
+    "string": STRING,
+    "number": NUMBER,
+    "comma_delimited_list": LIST,
+    "json": MAP,
+    "boolean": BOOLEAN,
+    "String": STRING,
+    "Number": NUMBER,
+    "CommaDelimitedList": LIST,
+    "Json": MAP,
+    "Boolean": BOOLEAN,
+}
 
 
 def of_template(name: str, template: Any, param_defaults: Mapping[str, Any]) -> ResourceType:
@@ -202,9 +243,10 @@ def of_template(name: str, template: Any, param_defaults: Mapping[str, Any]) -> 
     properties: dict[str, Prop] = {}
     for key, schema in template.param_schemata(param_defaults).items():
         kind = _PARAMETER_TYPES.get(schema.type, ANY)
-        properties[key] = Prop(kind, schema.required, conversion=kind in (MAP, LIST),
-                               constraints=tuple(schema.constraints))
+        properties[key] = Prop(
+            kind, schema.required, conversion=kind in (MAP, LIST), constraints=tuple(schema.constraints)
+        )
     outputs = template.t.get(template.OUTPUTS)
     attributes = {key: Attribute() for key in (outputs if isinstance(outputs, Mapping) else {})}
-    attributes['show'] = Attribute(MAP)
-    return ResourceType(name, properties, attributes, attribute_prefixes=('resource.',), is_template=True)
+    attributes["show"] = Attribute(MAP)
+    return ResourceType(name, properties, attributes, attribute_prefixes=("resource.",), is_template=True)

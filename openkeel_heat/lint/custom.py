@@ -6,17 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 _CLASSES = {
-    'cron_expression': 'CRONExpressionConstraint',
-    'dns_domain': 'DNSDomainConstraint',
-    'dns_name': 'DNSNameConstraint',
-    'ip_addr': 'IPConstraint',
-    'ip_or_cidr': 'IPCIDRConstraint',
-    'iso_8601': 'ISO8601Constraint',
-    'json_string': 'JsonStringConstraint',
-    'mac_addr': 'MACConstraint',
-    'net_cidr': 'CIDRConstraint',
-    'rel_dns_name': 'RelativeDNSNameConstraint',
-    'timezone': 'TimezoneConstraint',
+    "cron_expression": "CRONExpressionConstraint",
+    "dns_domain": "DNSDomainConstraint",
+    "dns_name": "DNSNameConstraint",
+    "ip_addr": "IPConstraint",
+    "ip_or_cidr": "IPCIDRConstraint",
+    "iso_8601": "ISO8601Constraint",
+    "json_string": "JsonStringConstraint",
+    "mac_addr": "MACConstraint",
+    "net_cidr": "CIDRConstraint",
+    "rel_dns_name": "RelativeDNSNameConstraint",
+    "timezone": "TimezoneConstraint",
 }
 
 
@@ -29,5 +29,5 @@ def problem(name: str, value: Any) -> str | None:
     constraint = getattr(common_constraints, _CLASSES[name])()
     if constraint.validate(value, None):
         return None
-    error = getattr(constraint, 'error', None)
+    error = getattr(constraint, "error", None)
     return str(error(value)) if error else '"%s" is no %s' % (value, name)

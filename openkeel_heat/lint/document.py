@@ -21,8 +21,8 @@ from openkeel_heat.common import exceptions as exception
 from openkeel_heat.lint.finding import Path, Position
 from openkeel_heat.template import limits as bounds, text as text_module, yaml_reader
 
-_Loader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-_MERGE_TAG = 'tag:yaml.org,2002:merge'
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 class SyntaxProblem(Exception):
@@ -53,17 +53,18 @@ class Document:
             raise SyntaxProblem(exc.msg, Position(exc.lineno, exc.colno)) from None
         except yaml.MarkedYAMLError as exc:
             mark = exc.problem_mark or exc.context_mark
-            words = ' '.join(part for part in (exc.context, exc.problem) if part)
+            words = " ".join(part for part in (exc.context, exc.problem) if part)
             raise SyntaxProblem(words, _position(mark)) from None
         except yaml.reader.ReaderError as exc:
-            before = self.text[:exc.position] if isinstance(exc.position, int) else ''
-            line_start = before.rfind('\n') + 1
-            raise SyntaxProblem('%s: %r' % (exc.reason, exc.character),
-                                Position(before.count('\n') + 1, len(before) - line_start + 1)) from None
+            before = self.text[: exc.position] if isinstance(exc.position, int) else ""
+            line_start = before.rfind("\n") + 1
+            raise SyntaxProblem(
+                "%s: %r" % (exc.reason, exc.character), Position(before.count("\n") + 1, len(before) - line_start + 1)
+            ) from None
         except (exception.RequestLimitExceeded, yaml.YAMLError, ValueError) as exc:
             raise SyntaxProblem(str(exc), Position()) from None
         except RecursionError:
-            raise SyntaxProblem('the text is nested too deeply', Position()) from None
+            raise SyntaxProblem("the text is nested too deeply", Position()) from None
 
     def _data(self, limits: bounds.Limits) -> Any:
         try:
@@ -77,7 +78,7 @@ class Document:
 
     @functools.cached_property
     def _root(self) -> Any:
-        for text in (self.text, self.text.replace('\t', ' ')):
+        for text in (self.text, self.text.replace("\t", " ")):
             # JSON may be indented by tabs; YAML may not
             try:
                 return yaml.compose(text, Loader=_Loader)

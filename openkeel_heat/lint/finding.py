@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-ERROR, WARNING = 'error', 'warning'
+ERROR, WARNING = "error", "warning"
 
 Path = tuple[Any, ...]
 
@@ -52,10 +52,10 @@ class Finding:
 
 def path_text(path: Path) -> str:
     """A path as the language writes it in its errors."""
-    out = ''
+    out = ""
     for part in path:
         if isinstance(part, int) and not isinstance(part, bool):
-            out += '[%d]' % part
+            out += "[%d]" % part
         else:
-            out += ('.' if out else '') + str(part)
+            out += ("." if out else "") + str(part)
     return out

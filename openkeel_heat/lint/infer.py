@@ -16,10 +16,21 @@ from openkeel_heat.template.functions import collections, conditions, references
 if TYPE_CHECKING:
     from openkeel_heat.lint.subject import Subject
 
-_PARAMETERS = {'string': STRING, 'number': NUMBER, 'boolean': BOOLEAN, 'comma_delimited_list': LIST, 'json': 'json'}
+_PARAMETERS = {"string": STRING, "number": NUMBER, "boolean": BOOLEAN, "comma_delimited_list": LIST, "json": "json"}
 _RESULTS: tuple[tuple[Any, str], ...] = (
-    ((strings.Replace, strings.Join, strings.JoinMultiple, strings.Digest, strings.MakeURL, strings.Base64,
-      references.GetFile, references.GetResource), STRING),
+    (
+        (
+            strings.Replace,
+            strings.Join,
+            strings.JoinMultiple,
+            strings.Digest,
+            strings.MakeURL,
+            strings.Base64,
+            references.GetFile,
+            references.GetResource,
+        ),
+        STRING,
+    ),
     ((collections.ListConcat, collections.Repeat, collections.Filter, strings.CfnSplit, references.GetAZs), LIST),
     ((collections.MapMerge, collections.MapReplace, collections.MemberListToMap), MAP),
     ((conditions.Equals, conditions.Contains), BOOLEAN),
@@ -33,7 +44,7 @@ class Guess:
     #: a property type, ``json`` for whatever JSON a parameter may hold, Any if unknown
     type: str
     #: how to speak of it
-    words: str = ''
+    words: str = ""
     #: the value is in the template
     literal: bool = False
     value: Any = None
@@ -44,7 +55,7 @@ class Guess:
 UNKNOWN = Guess(ANY)
 
 
-def literal(value: Any, words: str = '') -> Guess:
+def literal(value: Any, words: str = "") -> Guess:
     if isinstance(value, bool):
         kind = BOOLEAN
     elif isinstance(value, int):
@@ -64,11 +75,11 @@ def literal(value: Any, words: str = '') -> Guess:
 
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
-        return 'a map'
+        return "a map"
     if isinstance(value, list):
-        return 'a list'
-    text = 'true' if value is True else 'false' if value is False else repr(value)
-    return text if len(text) <= 60 else text[:57] + '...'
+        return "a list"
+    text = "true" if value is True else "false" if value is False else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def guess(value: Any, path: Path, subject: Subject) -> Guess:
@@ -80,12 +91,12 @@ def guess(value: Any, path: Path, subject: Subject) -> Guess:
         return UNKNOWN if as_call(value, functions_of_all_versions()) else literal(value)
     name, args = call
     if path in calls.constants:
-        return literal(calls.constants[path], 'the result of %s, %s,' % (name, _shown(calls.constants[path])))
+        return literal(calls.constants[path], "the result of %s, %s," % (name, _shown(calls.constants[path])))
     function = calls.functions[name]
     if function is references.Ref:
         if isinstance(args, str) and args not in subject.resources:
             return _parameter(args, subject)
-        return Guess(STRING, 'the reference to a resource')
+        return Guess(STRING, "the reference to a resource")
     if not isinstance(function, type):
         return UNKNOWN
     if issubclass(function, references.GetParam):
@@ -93,10 +104,10 @@ def guess(value: Any, path: Path, subject: Subject) -> Guess:
     if issubclass(function, references.GetAttThenSelect):
         return _attribute(args, subject)
     if issubclass(function, strings.StrSplit) and isinstance(args, list):
-        return Guess(STRING if len(args) > 2 else LIST, 'the result of %s' % name)
+        return Guess(STRING if len(args) > 2 else LIST, "the result of %s" % name)
     for kinds, kind in _RESULTS:
         if issubclass(function, kinds):
-            return Guess(kind, 'the result of %s' % name)
+            return Guess(kind, "the result of %s" % name)
     return UNKNOWN
 
 
@@ -106,8 +117,13 @@ def _parameter(name: str, subject: Subject) -> Guess:
     schema = subject.schemata.get(name)
     if schema is None:
         return UNKNOWN
-    kind = {'String': 'string', 'Number': 'number', 'Boolean': 'boolean', 'CommaDelimitedList': 'comma_delimited_list',
-            'Json': 'json'}.get(schema.type, schema.type)
+    kind = {
+        "String": "string",
+        "Number": "number",
+        "Boolean": "boolean",
+        "CommaDelimitedList": "comma_delimited_list",
+        "Json": "json",
+    }.get(schema.type, schema.type)
     return Guess(_PARAMETERS.get(kind, ANY), 'parameter "%s" (%s)' % (name, schema.type))
 
 
@@ -122,8 +138,9 @@ def _attribute(args: Any, subject: Subject) -> Guess:
     attribute = definition.type.attributes.get(args[1])
     if attribute is None or attribute.type is None:
         return UNKNOWN
-    return Guess(attribute.type, 'attribute "%s" of resource "%s" (%s)' % (
-        args[1], args[0], attribute.type), declared=True)
+    return Guess(
+        attribute.type, 'attribute "%s" of resource "%s" (%s)' % (args[1], args[0], attribute.type), declared=True
+    )
 
 
 def mismatch(found: Guess, prop: Prop) -> str | None:
@@ -137,16 +154,17 @@ def mismatch(found: Guess, prop: Prop) -> str | None:
         wrong = found.type == MAP or (scalar and not (prop.conversion and found.type == STRING))
     elif prop.type == MAP:
         wrong = (scalar and not (prop.conversion and found.type == STRING)) or (
-            found.type == LIST and not prop.conversion)
+            found.type == LIST and not prop.conversion
+        )
     elif prop.type == BOOLEAN:
-        wrong = found.type in (LIST, MAP, 'json', NUMBER, INTEGER)
+        wrong = found.type in (LIST, MAP, "json", NUMBER, INTEGER)
     else:
-        wrong = found.type in (LIST, MAP, 'json')
-    return '%s cannot be %s' % (found.words, _article(prop.type)) if wrong else None
+        wrong = found.type in (LIST, MAP, "json")
+    return "%s cannot be %s" % (found.words, _article(prop.type)) if wrong else None
 
 
 def _article(kind: str) -> str:
-    return {INTEGER: 'an integer'}.get(kind, 'a ' + kind.lower())
+    return {INTEGER: "an integer"}.get(kind, "a " + kind.lower())
 
 
 def _literal_mismatch(found: Guess, prop: Prop) -> str | None:
@@ -154,21 +172,24 @@ def _literal_mismatch(found: Guess, prop: Prop) -> str | None:
     if prop.type == STRING:
         fits = kind in (STRING, INTEGER, BOOLEAN)
     elif prop.type == INTEGER:
-        fits = kind in (INTEGER, BOOLEAN) or (kind == NUMBER and math.isfinite(value)) or (
-            kind == STRING and _parses(int, value))
+        fits = (
+            kind in (INTEGER, BOOLEAN)
+            or (kind == NUMBER and math.isfinite(value))
+            or (kind == STRING and _parses(int, value))
+        )
     elif prop.type == NUMBER:
         fits = kind in (INTEGER, NUMBER, BOOLEAN) or (kind == STRING and _parses(float, value))
     elif prop.type == BOOLEAN:
-        fits = kind == BOOLEAN or (kind == STRING and value.lower() in ('true', 'false'))
+        fits = kind == BOOLEAN or (kind == STRING and value.lower() in ("true", "false"))
     elif prop.type == LIST:
         fits = kind == LIST or (prop.conversion and kind == STRING)
     else:
         fits = kind == MAP or (prop.conversion and kind in (STRING, LIST))
     if fits:
         return None
-    words = '%s is not %s' % (found.words, _article(prop.type))
+    words = "%s is not %s" % (found.words, _article(prop.type))
     if prop.type == STRING and kind == NUMBER:
-        words += '; put it in quotes'
+        words += "; put it in quotes"
     return words
 
 
@@ -189,7 +210,7 @@ def converted(value: Any, prop: Prop) -> Any:
     if prop.type == NUMBER:
         return prop.checker.str_to_num(value)
     if prop.type == BOOLEAN:
-        return value if isinstance(value, bool) else value.lower() == 'true'
+        return value if isinstance(value, bool) else value.lower() == "true"
     if prop.type == LIST and isinstance(value, str):
-        return [item.strip() for item in value.split(',')]
+        return [item.strip() for item in value.split(",")]
     return value

@@ -22,7 +22,7 @@ from openkeel_heat.template import Template
 from openkeel_heat.template.environment import Environment
 from openkeel_heat.template.registry import ResourceRegistry, TemplateResourceInfo
 
-TEMPLATE_ENDINGS = ('.yaml', '.template')
+TEMPLATE_ENDINGS = (".yaml", ".template")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,20 +48,33 @@ def is_template_name(value: Any) -> bool:
 def local_path(name: str, folder: str) -> str | None:
     """The file that a name or URL stands for; None if it is not on this computer."""
     url = urlparse.urlsplit(name)
-    if url.scheme == 'file':
+    if url.scheme == "file":
         return urlparse.unquote(url.path)
     if len(url.scheme) > 1:
         return None
     return os.path.normpath(os.path.join(folder, name))
 
 
+def templates_in(data: Any, folder: str) -> list[str]:
+    """Files of the templates that are types of a template's resources, but for those that have a condition."""
+    resources = data.get("resources", data.get("Resources")) if isinstance(data, Mapping) else None
+    entries = resources.values() if isinstance(resources, Mapping) else ()
+    names = [
+        entry.get("type", entry.get("Type"))
+        for entry in entries
+        if isinstance(entry, Mapping) and not {"condition", "Condition"} & entry.keys()
+    ]
+    paths = [local_path(name, folder) for name in names if is_template_name(name)]
+    return [path for path in dict.fromkeys(paths) if path is not None]
+
+
 class Registry:
     """Schemata of the types of one template with its environments."""
 
-    def __init__(self, folder: str, plugin_types: Mapping[str, catalogue.ResourceType] | None = None) -> None:
+    def __init__(self, folder: str, plugin_types: catalogue.PluginTypes | None = None) -> None:
         self._folder = folder
         self._packaged = catalogue.packaged()
-        self._plugins = dict(plugin_types or {})
+        self._plugins = catalogue.PluginTypes() if plugin_types is None else plugin_types
         self._param_defaults: dict[str, Any] = {}
         operator = ResourceRegistry(None, {}, user_env=False)
         operator.load(self._packaged.aliases)
@@ -69,22 +82,24 @@ class Registry:
             operator.register_class(name, _Named(name))  # type: ignore[arg-type]
         self._registry = ResourceRegistry(operator, self._param_defaults, user_env=True)
         self._templates: dict[str, Found] = {}
+        #: of each template that was read: those that are types in it
+        self._inner: dict[str, list[str]] = {}
         self._mapped: dict[str, None] = {}
 
     def add_environment(self, data: Mapping[str, Any], folder: str) -> None:
         """Take over the registry and the defaults of an environment file; later ones win."""
-        entries = data.get('resource_registry')
-        defaults = data.get('parameter_defaults')
+        entries = data.get("resource_registry")
+        defaults = data.get("parameter_defaults")
         if isinstance(defaults, Mapping):
             self._param_defaults.update(defaults)
         if isinstance(entries, Mapping):
-            base = entries.get('base_url')
+            base = entries.get("base_url")
             if isinstance(base, str):
                 folder = local_path(base, folder) or folder
-            prepared = _absolute({**entries, 'resources': _single_resources(entries.get('resources'))}, folder)
-            self._mapped.update(dict.fromkeys(key for key in prepared if key != 'resources'))
-            if prepared['resources']:
-                self._mapped['resources'] = None
+            prepared = _absolute({**entries, "resources": _single_resources(entries.get("resources"))}, folder)
+            self._mapped.update(dict.fromkeys(key for key in prepared if key != "resources"))
+            if prepared["resources"]:
+                self._mapped["resources"] = None
             for key, value in prepared.items():
                 try:
                     self._registry.load({key: value})
@@ -94,11 +109,14 @@ class Registry:
 
     def names(self) -> list[str]:
         """All types that could be meant."""
-        return [name for name in {**dict.fromkeys(self._packaged), **self._plugins, **self._mapped}
-                if name != 'resources' and not name.endswith('*')]
+        return [
+            name
+            for name in {**dict.fromkeys(self._packaged), **self._plugins, **self._mapped}
+            if name != "resources" and not name.endswith("*")
+        ]
 
     def constraint_names(self) -> list[str]:
-        return self._packaged.constraints
+        return [*self._packaged.constraints, *sorted(self._plugins.constraints)]
 
     def find(self, name: str, resource_name: str | None = None) -> Found:
         """The schema of a type, as it is for a resource of that name."""
@@ -119,8 +137,15 @@ class Registry:
         return Found(found, alias_of=alias)
 
     def _is_mapped(self, name: str) -> bool:
-        return any(key.endswith('*') and name.startswith(key[:-1]) for key in self._mapped) or \
-            'resources' in self._mapped
+        return (
+            any(key.endswith("*") and name.startswith(key[:-1]) for key in self._mapped) or "resources" in self._mapped
+        )
+
+    def inner_templates(self, path: str) -> list[str]:
+        """Files of the templates in the stacks that each stack of a template has; none of one that cannot be read."""
+        if path not in self._inner:
+            self._template(path)
+        return self._inner.get(path, [])
 
     def _template(self, name: str) -> Found:
         if name not in self._templates:
@@ -132,20 +157,21 @@ class Registry:
         if path is None:
             return Found(catalogue.ResourceType(name, opaque=True))
         try:
-            with open(path, encoding='utf-8') as file:
+            with open(path, encoding="utf-8") as file:
                 text = file.read()
         except (OSError, UnicodeDecodeError) as exc:
-            reason = exc.strerror if isinstance(exc, OSError) else 'not a text'
-            return Found(problem='%s: %s' % (name, reason))
+            reason = exc.strerror if isinstance(exc, OSError) else "not a text"
+            return Found(problem="%s: %s" % (name, reason))
         try:
             data = Document(path, text).data
+            self._inner[path] = templates_in(data, os.path.dirname(path))
             if not isinstance(data, dict):
-                return Found(problem='%s: not a map' % name)
+                return Found(problem="%s: not a map" % name)
             return Found(catalogue.of_template(name, template_of(data), self._param_defaults))
         except SyntaxProblem as exc:
-            return Found(problem='%s, line %d: %s' % (name, exc.position.line, exc))
+            return Found(problem="%s, line %d: %s" % (name, exc.position.line, exc))
         except (exception.HeatException, ValueError, TypeError, AttributeError) as exc:
-            return Found(problem='%s: %s' % (name, exc))
+            return Found(problem="%s: %s" % (name, exc))
 
 
 class _Named:
@@ -157,18 +183,21 @@ class _Named:
 
 def _single_resources(entries: Any) -> dict[Any, Any]:
     """The part of a raw registry on single resources, without what has not its form."""
-    return {key: value for key, value in entries.items() if isinstance(value, Mapping)} if isinstance(
-        entries, Mapping) else {}
+    return (
+        {key: value for key, value in entries.items() if isinstance(value, Mapping)}
+        if isinstance(entries, Mapping)
+        else {}
+    )
 
 
 def _absolute(entries: Mapping[Any, Any], folder: str) -> dict[str, Any]:
     """A raw registry in which the names of templates do not depend on where it was read."""
     out: dict[str, Any] = {}
     for key, value in entries.items():
-        if key == 'base_url' and isinstance(value, str):
+        if key == "base_url" and isinstance(value, str):
             continue
         if isinstance(value, Mapping):
-            if str(key).endswith('*'):
+            if str(key).endswith("*"):
                 # no type; a rule on environments says so
                 continue
             out[str(key)] = _absolute(value, folder)

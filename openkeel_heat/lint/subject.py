@@ -17,8 +17,8 @@ from openkeel_heat.lint.places import Definition, Places
 
 #: properties that hold the definition of a resource: (property, key of the placeholder, its default)
 _EMBEDDED = {
-    'OS::Heat::ResourceGroup': ('resource_def', 'index_var', '%index%'),
-    'OS::Heat::AutoScalingGroup': ('resource', None, '%index%'),
+    "OS::Heat::ResourceGroup": ("resource_def", "index_var", "%index%"),
+    "OS::Heat::AutoScalingGroup": ("resource", None, "%index%"),
 }
 
 
@@ -41,8 +41,9 @@ class EnvironmentFile:
 class Subject:
     """A template as the rules see it."""
 
-    def __init__(self, document: Document, template: Any, environments: list[EnvironmentFile],
-                 registry: registries.Registry) -> None:
+    def __init__(
+        self, document: Document, template: Any, environments: list[EnvironmentFile], registry: registries.Registry
+    ) -> None:
         self.document = document
         self.data: Mapping[str, Any] = document.data
         self.template = template
@@ -104,15 +105,16 @@ class Subject:
                 found.extend(self._embedded(top))
         return found
 
-    def _definition(self, name: Any, path: Path, data: Mapping[str, Any], type_key: str,
-                    placeholder: str | None = None) -> Definition:
+    def _definition(
+        self, name: Any, path: Path, data: Mapping[str, Any], type_key: str, placeholder: str | None = None
+    ) -> Definition:
         type_name = data.get(type_key)
         known = self.registry.find(type_name, name).type if isinstance(type_name, str) and type_name else None
         return Definition(name, path, data, type_name, known, placeholder)
 
     def _embedded(self, outer: Definition) -> Iterator[Definition]:
         where = _EMBEDDED.get(outer.type_name) if isinstance(outer.type_name, str) else None
-        properties_key = 'properties' if outer.placeholder else self.template.RES_PROPERTIES
+        properties_key = "properties" if outer.placeholder else self.template.RES_PROPERTIES
         properties = outer.data.get(properties_key)
         if where is None or not isinstance(properties, Mapping):
             return
@@ -120,16 +122,16 @@ class Subject:
         if placeholder_key is not None and isinstance(properties.get(placeholder_key), str):
             placeholder = properties[placeholder_key]
         inner = properties.get(key)
-        if isinstance(inner, Mapping) and isinstance(inner.get('type'), str):
-            found = self._definition(None, (*outer.path, properties_key, key), inner, 'type', placeholder)
+        if isinstance(inner, Mapping) and isinstance(inner.get("type"), str):
+            found = self._definition(None, (*outer.path, properties_key, key), inner, "type", placeholder)
             yield found
             yield from self._embedded(found)
 
     def type_key(self, definition: Definition) -> str:
-        return 'type' if definition.placeholder else str(self.template.RES_TYPE)
+        return "type" if definition.placeholder else str(self.template.RES_TYPE)
 
     def properties_key(self, definition: Definition) -> str:
-        return 'properties' if definition.placeholder else str(self.template.RES_PROPERTIES)
+        return "properties" if definition.placeholder else str(self.template.RES_PROPERTIES)
 
     def is_external(self, definition: Definition) -> bool:
         """Whether the resource is one that exists already, so that it needs no properties."""
@@ -165,14 +167,14 @@ class Subject:
         found = Calls(tmpl)
         for name, condition in self.conditions.items():
             if not isinstance(condition, str):
-                found.condition(condition, (tmpl.CONDITIONS, name), Owner('condition', name))
+                found.condition(condition, (tmpl.CONDITIONS, name), Owner("condition", name))
         for name, data in self.resources.items():
             if isinstance(data, Mapping):
                 self._calls_of_resource(found, name, data)
         for name, data in self.outputs.items():
             if not isinstance(data, Mapping):
                 continue
-            owner = Owner('output', name)
+            owner = Owner("output", name)
             path = (tmpl.OUTPUTS, name)
             found.values(data.get(tmpl.OUTPUT_VALUE), (*path, tmpl.OUTPUT_VALUE), owner)
             if tmpl.OUTPUT_CONDITION is not None and tmpl.OUTPUT_CONDITION in data:
@@ -182,7 +184,7 @@ class Subject:
     def _calls_of_resource(self, found: Calls, name: Any, data: Mapping[str, Any]) -> None:
         tmpl = self.template
         path = (tmpl.RESOURCES, name)
-        orders, other = Owner('resource', name, orders=True), Owner('resource', name)
+        orders, other = Owner("resource", name, orders=True), Owner("resource", name)
         for key in (tmpl.RES_PROPERTIES, tmpl.RES_METADATA):
             found.values(data.get(key), (*path, key), orders)
         for key in (tmpl.RES_DELETION_POLICY, tmpl.RES_UPDATE_POLICY, tmpl.RES_EXTERNAL_ID):

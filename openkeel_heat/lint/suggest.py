@@ -9,7 +9,7 @@ from typing import Any
 
 
 def _plain(name: str) -> str:
-    return ''.join(char for char in name.lower() if char.isalnum())
+    return "".join(char for char in name.lower() if char.isalnum())
 
 
 def nearest(name: Any, candidates: Iterable[Any]) -> str | None:
@@ -31,7 +31,7 @@ def nearest(name: Any, candidates: Iterable[Any]) -> str | None:
     return lower[found[0]] if found else None
 
 
-def hint(name: Any, candidates: Iterable[Any], otherwise: str = '') -> str:
+def hint(name: Any, candidates: Iterable[Any], otherwise: str = "") -> str:
     """The end of a message: what was probably meant, or something else to say."""
     found = nearest(name, candidates)
     return '; did you mean "%s"?' % found if found else otherwise

@@ -213,9 +213,7 @@ ENGINE_METHODS = _table(
         "list of string, or ['resource_type'] objects when with_description",
         expects_errors=False,
     ),
-    _method(
-        "resource_schema(type_name, with_description=False)", "1.30", "resource_schema", expects_errors=False
-    ),
+    _method("resource_schema(type_name, with_description=False)", "1.30", "resource_schema", expects_errors=False),
     _method("generate_template(type_name, template_type='cfn')", "1.9", "object", expects_errors=False),
     _method("list_template_versions()", "1.11", "[template_version]", expects_errors=False),
     _method(
@@ -242,12 +240,8 @@ ENGINE_METHODS = _table(
         fresh={"inputs": list, "outputs": list, "options": dict},
     ),
     _method("delete_software_config(config_id)"),
-    _method(
-        "list_software_deployments(server_id)", reply="[software_deployment]", client="server_id=None"
-    ),
-    _method(
-        "metadata_software_deployments(server_id)", reply="list of software_config, sorted by config name"
-    ),
+    _method("list_software_deployments(server_id)", reply="[software_deployment]", client="server_id=None"),
+    _method("metadata_software_deployments(server_id)", reply="list of software_config, sorted by config name"),
     _method("show_software_deployment(deployment_id)", reply="software_deployment"),
     _method(
         "check_software_deployment(deployment_id, timeout)",

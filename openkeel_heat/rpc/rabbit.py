@@ -2,7 +2,8 @@
 """oslo.messaging's RabbitMQ driver, fitted to a service whose messages are small and many.
 
 Nothing of what crosses the wire changes, nor what happens when a connection breaks; only the work that the driver does
-around each message when all is well. Where the installed driver is not the one known here, it is left as it is.
+around each message when all is well, and what becomes of messages that reach a server which is about to end. Where the
+installed driver is not the one known here, it is left as it is.
 """
 
 from __future__ import annotations
@@ -31,10 +32,31 @@ def tune(transport: Any) -> None:
     if received is not None and "to_dict" not in vars(received):
         # Its values were read from a message just now and are nobody else's: no need to copy each token's catalogue.
         received.to_dict = lambda self: dict(self.values)
+    listener: Any = getattr(amqp, "RpcAMQPListener", None)
+    if listener is not None:
+        leave_what_comes_late(listener)
     pool: Any = getattr(getattr(transport, "_driver", None), "_connection_pool", None)
     connection: Any = getattr(rabbit, "Connection", None)
     if connection is not None and getattr(pool, "connection_cls", None) is connection:
         pool.connection_cls = direct_connection(connection)
+
+
+def leave_what_comes_late(listener: Any) -> None:
+    """Let a listener that has stopped acknowledge nothing.
+
+    The broker goes on delivering until the connection is closed, and closing it reads what has come. The driver
+    acknowledges that, and nobody looks at it: the caller waits in vain. What is not acknowledged goes to another.
+    """
+    receive = listener.__call__
+    if getattr(receive, "leaves_what_comes_late", False):
+        return
+
+    def received(self: Any, message: Any) -> None:
+        if not self._shutoff.is_set():
+            receive(self, message)
+
+    received.leaves_what_comes_late = True  # type: ignore[attr-defined]
+    listener.__call__ = received
 
 
 @cache

@@ -23,9 +23,7 @@ class WorkerClient(Client):
     def cancel_check_resource(self, ctxt: Any, stack_id: str, engine_id: str) -> None:
         """Tell the engine *engine_id* to stop its work on a stack."""
         method = methods.WORKER_METHODS["cancel_check_resource"]
-        Client.cast(
-            _Directed(engine_id), ctxt, (method.name, method.message(stack_id)), version=method.version
-        )
+        Client.cast(_Directed(engine_id), ctxt, (method.name, method.message(stack_id)), version=method.version)
 
 
 class _Directed(Client):

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from openkeel_heat.template.template import Template
 
-__all__ = ['Template']
+__all__ = ["Template"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == 'Template':
+    if name == "Template":
         from openkeel_heat.template.template import Template
 
         return Template

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 #: stands for every attribute of a resource
-ALL_ATTRIBUTES = '*'
+ALL_ATTRIBUTES = "*"
 #: the attribute that every resource has and that "all attributes" leaves out
-SHOW_ATTR = 'show'
+SHOW_ATTR = "show"
 
 
 def select_from_attribute(attribute_value: Any, path: Iterable[Any]) -> Any:

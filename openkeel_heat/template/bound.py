@@ -7,6 +7,7 @@ and plain data that may have bound parts.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -79,12 +80,12 @@ def validate(snippet: Any, path: Any = None, scope: Any = None) -> None:
         for key, value in snippet.items():
             validate(value, where + [key], scope)
     elif is_sequence(snippet):
-        base, parent = (where[:-1], where[-1]) if where else ([], '')
+        base, parent = (where[:-1], where[-1]) if where else ([], "")
         for index, value in enumerate(snippet):
-            validate(value, base + ['%s[%d]' % (parent, index)], scope)
+            validate(value, base + ["%s[%d]" % (parent, index)], scope)
 
 
-def dependencies(snippet: Any, path: str = '', scope: Any = None) -> Iterator[str]:
+def dependencies(snippet: Any, path: str = "", scope: Any = None) -> Iterator[str]:
     """Names of the resources that a snippet refers to."""
     if isinstance(snippet, Node):
         yield from snippet.dependencies(scope, path)
@@ -93,10 +94,10 @@ def dependencies(snippet: Any, path: str = '', scope: Any = None) -> Iterator[st
             yield from snippet.node.dependencies(snippet.scope, path)
     elif isinstance(snippet, Mapping):
         for key, value in snippet.items():
-            yield from dependencies(value, '%s.%s' % (path, key), scope)
+            yield from dependencies(value, "%s.%s" % (path, key), scope)
     elif is_sequence(snippet):
         for index, value in enumerate(snippet):
-            yield from dependencies(value, '%s[%d]' % (path, index), scope)
+            yield from dependencies(value, "%s[%d]" % (path, index), scope)
 
 
 def all_dep_attrs(snippet: Any, scope: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -139,7 +140,13 @@ def bind(snippet: Any, scope: Any) -> Any:
         return BoundMap(snippet, scope)
     if isinstance(snippet, ListNode):
         return BoundList(snippet, scope)
-    return BoundFunction(snippet, scope)
+    return _bound_class(type(snippet).__name__)(snippet, scope)
+
+
+@functools.cache
+def _bound_class(name: str) -> type[BoundFunction]:
+    """A class for calls of one function: plug-ins that are given one for a value tell its name to their users."""
+    return type(name, (BoundFunction,), {"__slots__": ()})
 
 
 def is_function(value: Any) -> bool:
@@ -171,11 +178,11 @@ class BoundFunction(_Comparable):
 
     @property
     def fn_name(self) -> str:
-        return getattr(self.node, 'fn_name', '')
+        return getattr(self.node, "fn_name", "")
 
     @property
     def args(self) -> Any:
-        return bind(getattr(self.node, 'args', None), self.scope)
+        return bind(getattr(self.node, "args", None), self.scope)
 
     @property
     def stack(self) -> Any:
@@ -200,7 +207,7 @@ class BoundFunction(_Comparable):
         return all_dep_attrs(self)
 
     def __repr__(self) -> str:
-        return '<Bound %r>' % (self.node,)
+        return "<Bound %r>" % (self.node,)
 
 
 class BoundMap(_Comparable, Mapping):  # type: ignore[type-arg]

@@ -30,10 +30,14 @@ FunctionTable = Mapping[Any, Any]
 class CompileContext:
     """What the compiler has to know about the template."""
 
-    __slots__ = ('functions', 'condition_functions', 'is_resource')
+    __slots__ = ("functions", "condition_functions", "is_resource")
 
-    def __init__(self, functions: FunctionTable, condition_functions: FunctionTable | None = None,
-                 is_resource: Callable[[Any], bool] | None = None) -> None:
+    def __init__(
+        self,
+        functions: FunctionTable,
+        condition_functions: FunctionTable | None = None,
+        is_resource: Callable[[Any], bool] | None = None,
+    ) -> None:
         self.functions = functions
         self.condition_functions = {} if condition_functions is None else condition_functions
         self.is_resource = is_resource if is_resource is not None else (lambda name: True)
@@ -49,12 +53,12 @@ class Invalid(FunctionNode):
         raise ValueError(_('The function "%s" is invalid in this context') % self.fn_name)
 
 
-def compile_snippet(snippet: Any, context: CompileContext, path: str = '') -> Any:
+def compile_snippet(snippet: Any, context: CompileContext, path: str = "") -> Any:
     """Compile a raw snippet; ``path`` names it in errors."""
     return _compile(snippet, context, (None, path))
 
 
-def compile_condition(snippet: Any, context: CompileContext, path: str = '') -> Any:
+def compile_condition(snippet: Any, context: CompileContext, path: str = "") -> Any:
     """Compile a snippet where only condition functions are allowed."""
     return _compile(snippet, context.for_conditions(), (None, path))
 
@@ -64,10 +68,10 @@ def _path_text(path: Path) -> str:
     cursor: Any = path
     while cursor[0] is not None:
         key = cursor[1]
-        parts.append('[%d]' % key[0] if type(key) is tuple else '.%s' % (key,))
+        parts.append("[%d]" % key[0] if type(key) is tuple else ".%s" % (key,))
         cursor = cursor[0]
     parts.append(cursor[1])
-    return ''.join(reversed(parts))
+    return "".join(reversed(parts))
 
 
 def _compile(snippet: Any, context: CompileContext, path: Path) -> Any:
@@ -144,9 +148,9 @@ def _kind_of(function: Any) -> int:
     """How an entry of a table of functions is used."""
     if isinstance(function, type) and issubclass(function, FunctionNode):
         return _MACRO if function.is_macro else _NATIVE
-    if hasattr(function, 'parse_args'):
+    if hasattr(function, "parse_args"):
         return _FOREIGN_MACRO
-    return _NATIVE if getattr(function, 'makes_node', False) else _FOREIGN
+    return _NATIVE if getattr(function, "makes_node", False) else _FOREIGN
 
 
 def _compile_call(function: Any, name: Any, raw_args: Any, context: CompileContext, path: Path) -> Any:
@@ -162,7 +166,10 @@ def _compile_call(function: Any, name: Any, raw_args: Any, context: CompileConte
             if broken is not None:
                 return Broken(broken.error, {name: raw_args})
         if kind == _NATIVE:
-            return function(name, args, context)
+            node = function(name, args, context)
+            if getattr(node, "keeps_path", False):
+                node.path = _path_text(path)
+            return node
         return ForeignFunction(name, args, context, function)
     except (ValueError, TypeError, KeyError) as exc:
         return Broken(exception.StackValidationFailed(path=_path_text(path), message=str(exc)), {name: raw_args})
@@ -208,9 +215,9 @@ class ForeignFunction(FunctionNode):
     def validate_args(self, scope: Any) -> None:
         self._made(scope).validate()
 
-    def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
+    def dependencies(self, scope: Any, path: str = "") -> Iterator[str]:
         for found in self._made(scope).dependencies(path):
-            yield getattr(found, 'name', found)
+            yield getattr(found, "name", found)
 
     def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
         yield from self._made(scope).all_dep_attrs()
@@ -221,8 +228,9 @@ class ForeignMacro(ForeignFunction):
 
     own_flags = UNSETTLED | DYNAMIC | REFERS
 
-    def __init__(self, fn_name: str, args: Any, context: CompileContext | None = None, factory: Any = None,
-                 path: str = '') -> None:
+    def __init__(
+        self, fn_name: str, args: Any, context: CompileContext | None = None, factory: Any = None, path: str = ""
+    ) -> None:
         self._context = context
         self._path = path
         super().__init__(fn_name, args, context, factory)
@@ -231,7 +239,7 @@ class ForeignMacro(ForeignFunction):
         assert self._context is not None
         context = self._context
 
-        def parse(snippet: Any, path: str = '') -> Any:
+        def parse(snippet: Any, path: str = "") -> Any:
             node = compile_snippet(snippet, context, path or self._path)
             prepare(node, scope)
             return bind(node, scope)

@@ -31,9 +31,10 @@ class Conditions:
     def _check_type(name: str, condition: Any) -> None:
         if not (isinstance(condition, bool) or nodes.is_function(condition)):
             raise exception.StackValidationFailed(
-                error='Condition validation error',
+                error="Condition validation error",
                 message=_('The definition of condition "%(cd)s" is invalid: %(definition)s')
-                % {'cd': name, 'definition': condition})
+                % {"cd": name, "definition": condition},
+            )
 
     def is_enabled(self, condition: Any) -> bool:
         """Whether a condition, by name or value, holds; None always does."""
@@ -47,10 +48,10 @@ class Conditions:
             return self._resolved[condition]
         if condition in self._in_progress:
             raise exception.StackValidationFailed(
-                error='Condition validation error',
-                message=_('Circular definition for condition "%s"') % condition)
+                error="Condition validation error", message=_('Circular definition for condition "%s"') % condition
+            )
         if len(self._in_progress) >= limits.current().max_nesting:
-            raise exception.RequestLimitExceeded(message=_('Too many conditions hang on each other.'))
+            raise exception.RequestLimitExceeded(message=_("Too many conditions hang on each other."))
         self._in_progress.add(condition)
         try:
             value = nodes.resolve(self._conditions[condition], self._scope)
@@ -61,4 +62,4 @@ class Conditions:
         return bool(value)
 
     def __repr__(self) -> str:
-        return 'Conditions(%r)' % self._conditions
+        return "Conditions(%r)" % self._conditions

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import numbers
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,33 +29,75 @@ class Schema(Mapping[str, Any]):
 
     KEYS: tuple[str, ...]
     KEYS = (
-        TYPE, DESCRIPTION, DEFAULT, SCHEMA, REQUIRED, CONSTRAINTS, IMMUTABLE,
+        TYPE,
+        DESCRIPTION,
+        DEFAULT,
+        SCHEMA,
+        REQUIRED,
+        CONSTRAINTS,
+        IMMUTABLE,
     ) = (
-        'type', 'description', 'default', 'schema', 'required', 'constraints', 'immutable',
+        "type",
+        "description",
+        "default",
+        "schema",
+        "required",
+        "constraints",
+        "immutable",
     )
 
     #: names of the class attributes that hold a data type
     TYPE_KEYS = (
-        INTEGER_TYPE, STRING_TYPE, NUMBER_TYPE, BOOLEAN_TYPE, MAP_TYPE, LIST_TYPE,
+        INTEGER_TYPE,
+        STRING_TYPE,
+        NUMBER_TYPE,
+        BOOLEAN_TYPE,
+        MAP_TYPE,
+        LIST_TYPE,
     ) = (
-        'INTEGER', 'STRING', 'NUMBER', 'BOOLEAN', 'MAP', 'LIST',
+        "INTEGER",
+        "STRING",
+        "NUMBER",
+        "BOOLEAN",
+        "MAP",
+        "LIST",
     )
 
     TYPES: tuple[Any, ...]
     TYPES = (
-        INTEGER, STRING, NUMBER, BOOLEAN, MAP, LIST, ANY,
+        INTEGER,
+        STRING,
+        NUMBER,
+        BOOLEAN,
+        MAP,
+        LIST,
+        ANY,
     ) = (
-        'Integer', 'String', 'Number', 'Boolean', 'Map', 'List', 'Any',
+        "Integer",
+        "String",
+        "Number",
+        "Boolean",
+        "Map",
+        "List",
+        "Any",
     )
 
-    def __init__(self, data_type: Any, description: str | None = None, default: Any = None, schema: Any = None,
-                 required: bool = False, constraints: list[Constraint] | None = None, label: str | None = None,
-                 immutable: bool = False) -> None:
+    def __init__(
+        self,
+        data_type: Any,
+        description: str | None = None,
+        default: Any = None,
+        schema: Any = None,
+        required: bool = False,
+        constraints: list[Constraint] | None = None,
+        label: str | None = None,
+        immutable: bool = False,
+    ) -> None:
         self._len: int | None = None
         self.label = label
         self.type = data_type
         if self.type not in self.TYPES:
-            raise exception.InvalidSchemaError(message=_('Invalid type (%s)') % self.type)
+            raise exception.InvalidSchemaError(message=_("Invalid type (%s)") % self.type)
         if required and default is not None:
             LOG.warning("Option 'required=True' should not be used with any 'default' value (%s)", default)
         self.description = description
@@ -64,13 +107,15 @@ class Schema(Mapping[str, Any]):
         if isinstance(schema, type(self)):
             if self.type != self.LIST:
                 raise exception.InvalidSchemaError(
-                    message=_('Single schema valid only for %(ltype)s, not %(utype)s')
-                    % {'ltype': self.LIST, 'utype': self.type})
+                    message=_("Single schema valid only for %(ltype)s, not %(utype)s")
+                    % {"ltype": self.LIST, "utype": self.type}
+                )
             self.schema = AnyIndexDict(schema)
         if self.schema is not None and self.type not in (self.LIST, self.MAP):
             raise exception.InvalidSchemaError(
-                message=_('Schema valid only for %(ltype)s or %(mtype)s, not %(utype)s')
-                % {'ltype': self.LIST, 'mtype': self.MAP, 'utype': self.type})
+                message=_("Schema valid only for %(ltype)s or %(mtype)s, not %(utype)s")
+                % {"ltype": self.LIST, "mtype": self.MAP, "utype": self.type}
+            )
         self.constraints: list[Constraint] = constraints or []
         self.default = default
 
@@ -79,8 +124,9 @@ class Schema(Mapping[str, Any]):
         for constraint in self.constraints:
             if not self._is_valid_constraint(constraint):
                 raise exception.InvalidSchemaError(
-                    message=_('%(name)s constraint invalid for %(utype)s')
-                    % {'name': type(constraint).__name__, 'utype': self.type})
+                    message=_("%(name)s constraint invalid for %(utype)s")
+                    % {"name": type(constraint).__name__, "utype": self.type}
+                )
         self._validate_default(context)
         if self.schema:
             nested = [self.schema.value] if isinstance(self.schema, AnyIndexDict) else self.schema.values()
@@ -93,15 +139,15 @@ class Schema(Mapping[str, Any]):
                 self.validate_constraints(self.default, context, [CustomConstraint])
             except (ValueError, TypeError) as exc:
                 raise exception.InvalidSchemaError(
-                    message=_('Invalid default %(default)s (%(exc)s)')
-                    % {'default': self.default, 'exc': exc}) from None
+                    message=_("Invalid default %(default)s (%(exc)s)") % {"default": self.default, "exc": exc}
+                ) from None
 
     def set_default(self, default: Any = None) -> None:
         """Change the default value."""
         self.default = default
 
     def _is_valid_constraint(self, constraint: Any) -> bool:
-        return any(self.type == getattr(self, name, None) for name in getattr(constraint, 'valid_types', ()))
+        return any(self.type == getattr(self, name, None) for name in getattr(constraint, "valid_types", ()))
 
     @staticmethod
     def str_to_num(value: Any) -> Any:
@@ -113,7 +159,7 @@ class Schema(Mapping[str, Any]):
             except ValueError:
                 number = float(value)
         if not strict_json.is_finite(number):
-            shown = value if isinstance(value, float) or isinstance(value, str) and len(value) < 50 else '...'
+            shown = value if isinstance(value, float) or isinstance(value, str) and len(value) < 50 else "..."
             raise ValueError(_('"%s" is not a number that JSON can hold') % shown)
         return number
 
@@ -123,7 +169,7 @@ class Schema(Mapping[str, Any]):
             if self.type == self.INTEGER:
                 number = Schema.str_to_num(value)
                 if isinstance(number, float):
-                    raise ValueError(_('%s is not an integer.') % number)
+                    raise ValueError(_("%s is not an integer.") % number)
                 return number
             if self.type == self.NUMBER:
                 return Schema.str_to_num(value)
@@ -132,8 +178,9 @@ class Schema(Mapping[str, Any]):
             if self.type == self.BOOLEAN:
                 return strutils.bool_from_string(str(value), strict=True)
         except ValueError:
-            raise ValueError(_('Value "%(val)s" is invalid for data type "%(type)s".')
-                             % {'val': value, 'type': self.type}) from None
+            raise ValueError(
+                _('Value "%(val)s" is invalid for data type "%(type)s".') % {"val": value, "type": self.type}
+            ) from None
         return value
 
     def validate_constraints(self, value: Any, context: Any = None, skipped: Sequence[type] | None = None) -> None:
@@ -177,14 +224,14 @@ class Schema(Mapping[str, Any]):
 class AnyIndexDict(Mapping[Any, Any]):
     """The schema of a list's elements: one value for every index, shown as ``*``."""
 
-    ANYTHING = '*'
+    ANYTHING = "*"
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
     def __getitem__(self, key: Any) -> Any:
         if key != self.ANYTHING and not isinstance(key, int):
-            raise KeyError(_('Invalid key %s') % key)
+            raise KeyError(_("Invalid key %s") % key)
         return self.value
 
     def __iter__(self) -> Iterator[Any]:
@@ -197,7 +244,7 @@ class AnyIndexDict(Mapping[Any, Any]):
 class Constraint(Mapping[str, Any]):
     """Base of all constraints."""
 
-    (DESCRIPTION,) = ('description',)
+    (DESCRIPTION,) = ("description",)
 
     valid_types: tuple[str, ...] = ()
 
@@ -222,11 +269,11 @@ class Constraint(Mapping[str, Any]):
             raise ValueError(self.description or self._err_msg(value))
 
     def __str__(self) -> str:
-        return '%s\n%s' % (self.description, self._str()) if self.description else self._str()
+        return "%s\n%s" % (self.description, self._str()) if self.description else self._str()
 
     @classmethod
     def _name(cls) -> str:
-        return '_'.join(word.lower() for word in re.findall('[A-Z]?[a-z]+', cls.__name__))
+        return "_".join(word.lower() for word in re.findall("[A-Z]?[a-z]+", cls.__name__))
 
     def __getitem__(self, key: str) -> Any:
         if key == self.DESCRIPTION and self.description is not None:
@@ -247,7 +294,7 @@ class Constraint(Mapping[str, Any]):
 class Range(Constraint):
     """A number between two bounds, either of which may be missing."""
 
-    (MIN, MAX) = ('min', 'max')
+    (MIN, MAX) = ("min", "max")
 
     valid_types: tuple[str, ...] = (Schema.INTEGER_TYPE, Schema.NUMBER_TYPE)
 
@@ -257,23 +304,29 @@ class Range(Constraint):
         self.max = max
         for bound in (min, max):
             if not isinstance(bound, (float, int, type(None))):
-                raise exception.InvalidSchemaError(message=_('min/max must be numeric'))
+                raise exception.InvalidSchemaError(message=_("min/max must be numeric"))
         if min is max is None:
             raise exception.InvalidSchemaError(
-                message=_('A range constraint must have a min value and/or a max value specified.'))
+                message=_("A range constraint must have a min value and/or a max value specified.")
+            )
 
     def _str(self) -> str:
-        return self._wording(_('The value must be at least %(min)s.'),
-                             _('The value must be no greater than %(max)s.'),
-                             _('The value must be in the range %(min)s to %(max)s.'))
+        return self._wording(
+            _("The value must be at least %(min)s."),
+            _("The value must be no greater than %(max)s."),
+            _("The value must be in the range %(min)s to %(max)s."),
+        )
 
     def _wording(self, at_least: str, at_most: str, between: str) -> str:
         wording = at_least if self.max is None else at_most if self.min is None else between
         return wording % self._constraint()
 
     def _err_msg(self, value: Any) -> str:
-        return _('%(value)s is out of range (min: %(min)s, max: %(max)s)') % {
-            'value': value, 'min': self.min, 'max': self.max}
+        return _("%(value)s is out of range (min: %(min)s, max: %(max)s)") % {
+            "value": value,
+            "min": self.min,
+            "max": self.max,
+        }
 
     def _is_valid(self, value: Any, schema: Any, context: Any) -> bool:
         value = Schema.str_to_num(value)
@@ -294,20 +347,26 @@ class Length(Range):
     def __init__(self, min: Any = None, max: Any = None, description: str | None = None) -> None:
         if min is max is None:
             raise exception.InvalidSchemaError(
-                message=_('A length constraint must have a min value and/or a max value specified.'))
+                message=_("A length constraint must have a min value and/or a max value specified.")
+            )
         super().__init__(min, max, description)
         for bound in (min, max):
             if not isinstance(bound, (int, type(None))):
-                raise exception.InvalidSchemaError(message=_('min/max length must be integral'))
+                raise exception.InvalidSchemaError(message=_("min/max length must be integral"))
 
     def _str(self) -> str:
-        return self._wording(_('The length must be at least %(min)s.'),
-                             _('The length must be no greater than %(max)s.'),
-                             _('The length must be in the range %(min)s to %(max)s.'))
+        return self._wording(
+            _("The length must be at least %(min)s."),
+            _("The length must be no greater than %(max)s."),
+            _("The length must be in the range %(min)s to %(max)s."),
+        )
 
     def _err_msg(self, value: Any) -> str:
-        return _('length (%(length)d) is out of range (min: %(min)s, max: %(max)s)') % {
-            'length': len(value), 'min': self.min, 'max': self.max}
+        return _("length (%(length)d) is out of range (min: %(min)s, max: %(max)s)") % {
+            "length": len(value),
+            "min": self.min,
+            "max": self.max,
+        }
 
     def _is_valid(self, value: Any, schema: Any, context: Any) -> bool:
         return super()._is_valid(len(value), schema, context)
@@ -316,7 +375,7 @@ class Length(Range):
 class Modulo(Constraint):
     """A number that is a multiple of a step, plus an offset."""
 
-    (STEP, OFFSET) = ('step', 'offset')
+    (STEP, OFFSET) = ("step", "offset")
 
     valid_types: tuple[str, ...] = (Schema.INTEGER_TYPE, Schema.NUMBER_TYPE)
 
@@ -326,27 +385,30 @@ class Modulo(Constraint):
         self.offset = offset
         if step is None or offset is None:
             raise exception.InvalidSchemaError(
-                message=_('A modulo constraint must have a step value and an offset value specified.'))
+                message=_("A modulo constraint must have a step value and an offset value specified.")
+            )
         for number in (step, offset):
             if not isinstance(number, (float, int)):
-                raise exception.InvalidSchemaError(message=_('step/offset must be numeric'))
+                raise exception.InvalidSchemaError(message=_("step/offset must be numeric"))
             if int(number) != number:
-                raise exception.InvalidSchemaError(message=_('step/offset must be integer'))
+                raise exception.InvalidSchemaError(message=_("step/offset must be integer"))
         step, offset = int(step), int(offset)
         if step == 0:
-            raise exception.InvalidSchemaError(message=_('step cannot be 0.'))
+            raise exception.InvalidSchemaError(message=_("step cannot be 0."))
         if abs(offset) >= abs(step):
-            raise exception.InvalidSchemaError(message=_('offset must be smaller (by absolute value) than step.'))
+            raise exception.InvalidSchemaError(message=_("offset must be smaller (by absolute value) than step."))
         if step * offset < 0:
-            raise exception.InvalidSchemaError(
-                message=_('step and offset must be both positive or both negative.'))
+            raise exception.InvalidSchemaError(message=_("step and offset must be both positive or both negative."))
 
     def _str(self) -> str:
-        return _('The value must be a multiple of %(step)s with an offset of %(offset)s.') % self._constraint()
+        return _("The value must be a multiple of %(step)s with an offset of %(offset)s.") % self._constraint()
 
     def _err_msg(self, value: Any) -> str:
-        return _('%(value)s is not a multiple of %(step)s with an offset of %(offset)s') % {
-            'value': value, 'step': self.step, 'offset': self.offset}
+        return _("%(value)s is not a multiple of %(step)s with an offset of %(offset)s") % {
+            "value": value,
+            "step": self.step,
+            "offset": self.offset,
+        }
 
     def _is_valid(self, value: Any, schema: Any, context: Any) -> bool:
         return bool(Schema.str_to_num(value) % self.step == self.offset)
@@ -358,21 +420,22 @@ class Modulo(Constraint):
 class AllowedValues(Constraint):
     """One of a set of values; of a list, each element."""
 
-    valid_types = (Schema.STRING_TYPE, Schema.INTEGER_TYPE, Schema.NUMBER_TYPE, Schema.BOOLEAN_TYPE,
-                   Schema.LIST_TYPE)
+    valid_types = (Schema.STRING_TYPE, Schema.INTEGER_TYPE, Schema.NUMBER_TYPE, Schema.BOOLEAN_TYPE, Schema.LIST_TYPE)
 
     def __init__(self, allowed: Any, description: str | None = None) -> None:
         super().__init__(description)
         if not isinstance(allowed, Sequence) or isinstance(allowed, str):
-            raise exception.InvalidSchemaError(message=_('AllowedValues must be a list'))
+            raise exception.InvalidSchemaError(message=_("AllowedValues must be a list"))
         self.allowed = tuple(allowed)
 
     def _str(self) -> str:
-        return _('Allowed values: %s') % ', '.join(map(json.dumps, self.allowed))
+        return _("Allowed values: %s") % ", ".join(map(json.dumps, self.allowed))
 
     def _err_msg(self, value: Any) -> str:
-        return _('%(value)s is not an allowed value %(allowed)s') % {
-            'value': json.dumps(value), 'allowed': '[%s]' % ', '.join(map(json.dumps, self.allowed))}
+        return _("%(value)s is not an allowed value %(allowed)s") % {
+            "value": json.dumps(value),
+            "allowed": "[%s]" % ", ".join(map(json.dumps, self.allowed)),
+        }
 
     def _is_valid(self, value: Any, schema: Any, context: Any) -> bool:
         if isinstance(value, list):
@@ -393,19 +456,21 @@ class AllowedPattern(Constraint):
     def __init__(self, pattern: Any, description: str | None = None) -> None:
         super().__init__(description)
         if not isinstance(pattern, str):
-            raise exception.InvalidSchemaError(message=_('AllowedPattern must be a string'))
+            raise exception.InvalidSchemaError(message=_("AllowedPattern must be a string"))
         self.pattern = pattern
         try:
             self.match = patterns.compiled(pattern).match
         except patterns.BadPattern as exc:
-            raise exception.InvalidSchemaError(message=_('AllowedPattern "%(pattern)s" is not valid: %(error)s')
-                                               % {'pattern': pattern[:200], 'error': exc}) from None
+            raise exception.InvalidSchemaError(
+                message=_('AllowedPattern "%(pattern)s" is not valid: %(error)s')
+                % {"pattern": pattern[:200], "error": exc}
+            ) from None
 
     def _str(self) -> str:
-        return _('Value must match pattern: %s') % self.pattern
+        return _("Value must match pattern: %s") % self.pattern
 
     def _err_msg(self, value: Any) -> str:
-        return _('"%(value)s" does not match pattern "%(pattern)s"') % {'value': value, 'pattern': self.pattern}
+        return _('"%(value)s" does not match pattern "%(pattern)s"') % {"value": value, "pattern": self.pattern}
 
     def _is_valid(self, value: Any, schema: Any, context: Any) -> bool:
         if not isinstance(value, str):
@@ -425,11 +490,13 @@ def set_custom_lookup(lookup: Callable[[str], Any]) -> None:
     _custom_lookup = lookup
 
 
+_making = threading.Lock()
+
+
 class CustomConstraint(Constraint):
     """A constraint that a class known by name decides, usually by asking a service."""
 
-    valid_types = (Schema.STRING_TYPE, Schema.INTEGER_TYPE, Schema.NUMBER_TYPE, Schema.BOOLEAN_TYPE,
-                   Schema.LIST_TYPE)
+    valid_types = (Schema.STRING_TYPE, Schema.INTEGER_TYPE, Schema.NUMBER_TYPE, Schema.BOOLEAN_TYPE, Schema.LIST_TYPE)
 
     def __init__(self, name: str, description: str | None = None, environment: Any = None) -> None:
         super().__init__(description)
@@ -446,21 +513,26 @@ class CustomConstraint(Constraint):
             lookup = _custom_lookup if self._environment is None else self._environment.get_constraint
             found = lookup(self.name) if lookup is not None else None
             if found:
-                self._custom_constraint = found()
+                # One for all threads that are here at once: it is the checked one that knows what was wrong.
+                with _making:
+                    if self._custom_constraint is None:
+                        self._custom_constraint = found()
         return self._custom_constraint
 
     def _str(self) -> str:
-        return getattr(self.custom_constraint, 'message', None) or _('Value must be of type %s') % self.name
+        return getattr(self.custom_constraint, "message", None) or _("Value must be of type %s") % self.name
 
     def _err_msg(self, value: Any) -> str:
         constraint = self.custom_constraint
         if constraint is None:
             return _('"%(value)s" does not validate %(name)s (constraint not found)') % {
-                'value': value, 'name': self.name}
-        error = getattr(constraint, 'error', None)
+                "value": value,
+                "name": self.name,
+            }
+        error = getattr(constraint, "error", None)
         if error:
             return str(error(value))
-        return _('"%(value)s" does not validate %(name)s') % {'value': value, 'name': self.name}
+        return _('"%(value)s" does not validate %(name)s') % {"value": value, "name": self.name}
 
     def _is_valid(self, value: Any, schema: Any, context: Any) -> bool:
         constraint = self.custom_constraint

@@ -18,9 +18,23 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.template import nodes
 
 FIELDS = (
-    TYPE, PROPERTIES, METADATA, DELETION_POLICY, UPDATE_POLICY, DEPENDS_ON, DESCRIPTION, EXTERNAL_ID,
+    TYPE,
+    PROPERTIES,
+    METADATA,
+    DELETION_POLICY,
+    UPDATE_POLICY,
+    DEPENDS_ON,
+    DESCRIPTION,
+    EXTERNAL_ID,
 ) = (
-    'Type', 'Properties', 'Metadata', 'DeletionPolicy', 'UpdatePolicy', 'DependsOn', 'Description', 'external_id',
+    "Type",
+    "Properties",
+    "Metadata",
+    "DeletionPolicy",
+    "UpdatePolicy",
+    "DependsOn",
+    "Description",
+    "external_id",
 )
 
 PropertiesFactory = Callable[..., Any]
@@ -45,13 +59,30 @@ def invalid_deletion_policy(policy: Any) -> str:
 class ResourceDefinition:
     """The compiled definition of one resource of a template."""
 
-    __slots__ = ('name', 'resource_type', 'description', 'fields', 'depends_on', 'deletion_policies', 'failure',
-                 'condition_path', 'flags', 'static_references')
+    __slots__ = (
+        "name",
+        "resource_type",
+        "description",
+        "fields",
+        "depends_on",
+        "deletion_policies",
+        "failure",
+        "condition_path",
+        "flags",
+        "static_references",
+    )
 
-    def __init__(self, name: str, resource_type: Any = None, description: str | None = None,
-                 fields: Mapping[str, Any] | None = None, depends_on: list[str] | None = None,
-                 deletion_policies: Mapping[str, str] | None = None, failure: Exception | None = None,
-                 condition_path: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        resource_type: Any = None,
+        description: str | None = None,
+        fields: Mapping[str, Any] | None = None,
+        depends_on: list[str] | None = None,
+        deletion_policies: Mapping[str, str] | None = None,
+        failure: Exception | None = None,
+        condition_path: list[str] | None = None,
+    ) -> None:
         self.name = name
         self.resource_type = resource_type
         self.description = description
@@ -70,21 +101,28 @@ class ResourceDefinition:
         if self.failure is not None:
             return None
         names: set[str] = set()
-        parts = (self.fields.get('properties'), self.fields.get('metadata'))
+        parts = (self.fields.get("properties"), self.fields.get("metadata"))
         return frozenset(names) if nodes.all_static(parts, names) else None
 
     @property
     def is_static(self) -> bool:
         """Whether it refers to the same resources in every scope, and is never left out."""
-        return (self.failure is None and self.fields.get('condition') is None
-                and not self.flags & (nodes.UNSETTLED | nodes.DYNAMIC))
+        return (
+            self.failure is None
+            and self.fields.get("condition") is None
+            and not self.flags & (nodes.UNSETTLED | nodes.DYNAMIC)
+        )
 
     @property
     def static_requirements(self) -> Iterable[str] | None:
         """Names of the resources it needs, the explicit ones first; None if only a scope can tell."""
         names = self.static_references
-        if (names is None or not self.is_static or self.fields.get('external_id') is not None
-                or isinstance(self.fields.get('deletion_policy'), nodes.Node)):
+        if (
+            names is None
+            or not self.is_static
+            or self.fields.get("external_id") is not None
+            or isinstance(self.fields.get("deletion_policy"), nodes.Node)
+        ):
             return None
         return (*self.depends_on, *names) if self.depends_on else names
 
@@ -98,7 +136,7 @@ class ResourceDefinition:
         self.deletion_policy(scope)
 
     def deletion_policy(self, scope: Any) -> str | None:
-        field = self.fields.get('deletion_policy')
+        field = self.fields.get("deletion_policy")
         if field is None:
             return None
         try:
@@ -113,7 +151,7 @@ class ResourceDefinition:
 
     def enabled(self, scope: Any) -> bool:
         """Whether the condition, if any, holds."""
-        field = self.fields.get('condition')
+        field = self.fields.get("condition")
         if field is None:
             return True
         condition = nodes.resolve(field, scope)
@@ -126,14 +164,15 @@ class ResourceDefinition:
         """The definition as it is in a scope."""
         self.prepare(scope)
         parts = {key: nodes.bind(field, scope) for key, field in self.fields.items()}
-        parts['deletion_policy'] = self.deletion_policy(scope)
-        bound = BoundDefinition(self.name, self.resource_type, depends=self.depends_on, description=self.description,
-                                **parts)
+        parts["deletion_policy"] = self.deletion_policy(scope)
+        bound = BoundDefinition(
+            self.name, self.resource_type, depends=self.depends_on, description=self.description, **parts
+        )
         bound._static = self.static_references, scope
         return bound
 
     def __repr__(self) -> str:
-        return 'ResourceDefinition(%r, %r)' % (self.name, self.resource_type)
+        return "ResourceDefinition(%r, %r)" % (self.name, self.resource_type)
 
 
 class Diff:
@@ -159,14 +198,24 @@ class Diff:
 class BoundDefinition:
     """A resource's definition, independent of the format of the template."""
 
-    DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = ('Delete', 'Retain', 'Snapshot')
+    DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = ("Delete", "Retain", "Snapshot")
 
-    def __init__(self, name: str | None, resource_type: str, properties: Any = None, metadata: Any = None,
-                 depends: Any = None, deletion_policy: Any = None, update_policy: Any = None,
-                 description: str | None = None, external_id: Any = None, condition: Any = None) -> None:
+    def __init__(
+        self,
+        name: str | None,
+        resource_type: str,
+        properties: Any = None,
+        metadata: Any = None,
+        depends: Any = None,
+        deletion_policy: Any = None,
+        update_policy: Any = None,
+        description: str | None = None,
+        external_id: Any = None,
+        condition: Any = None,
+    ) -> None:
         self.name = name
         self.resource_type = resource_type
-        self.description = description or ''
+        self.description = description or ""
         assert isinstance(self.description, str)
         self._properties = properties
         self._metadata = metadata
@@ -178,7 +227,7 @@ class BoundDefinition:
         assert not isinstance(depends, str)
         assert deletion_policy is None or deletion_policy in self.DELETION_POLICIES
         for part in (properties, metadata, update_policy):
-            assert part is None or isinstance(part, Mapping) or nodes.is_function(part) or hasattr(part, 'result')
+            assert part is None or isinstance(part, Mapping) or nodes.is_function(part) or hasattr(part, "result")
         if external_id is not None:
             self._deletion_policy = self.RETAIN
         self._frozen = False
@@ -194,35 +243,57 @@ class BoundDefinition:
             return self
 
         def value_of(attr: str) -> Any:
-            name = attr.lstrip('_')
+            name = attr.lstrip("_")
             if name not in overrides:
                 return nodes.resolve(getattr(self, attr))
             value = overrides[name]
             return None if not value and getattr(self, attr) is None else value
 
-        attrs = ('name', 'resource_type', '_properties', '_metadata', '_depends', '_deletion_policy',
-                 '_update_policy', 'description', '_external_id', '_condition')
-        frozen = type(self)(**{attr.lstrip('_'): value_of(attr) for attr in attrs})
+        attrs = (
+            "name",
+            "resource_type",
+            "_properties",
+            "_metadata",
+            "_depends",
+            "_deletion_policy",
+            "_update_policy",
+            "description",
+            "_external_id",
+            "_condition",
+        )
+        frozen = type(self)(**{attr.lstrip("_"): value_of(attr) for attr in attrs})
         frozen._frozen = True
         return frozen
 
     def reparse(self, scope: Any, template: Any) -> BoundDefinition:
         """The same definition read in the context of another stack; its condition is left out."""
-        assert not self._frozen, 'Cannot re-parse a frozen definition'
+        assert not self._frozen, "Cannot re-parse a frozen definition"
 
         def again(snippet: Any) -> Any:
             return template.parse(scope, nodes.render(snippet))
 
-        return type(self)(self.name, self.resource_type, properties=again(self._properties),
-                          metadata=again(self._metadata), depends=again(self._depends),
-                          deletion_policy=again(self._deletion_policy), update_policy=again(self._update_policy),
-                          external_id=again(self._external_id), condition=None)
+        return type(self)(
+            self.name,
+            self.resource_type,
+            properties=again(self._properties),
+            metadata=again(self._metadata),
+            depends=again(self._depends),
+            deletion_policy=again(self._deletion_policy),
+            update_policy=again(self._update_policy),
+            external_id=again(self._external_id),
+            condition=None,
+        )
 
     def validate(self) -> None:
         """Validate the functions in all parts."""
-        for part, where in ((self._properties, PROPERTIES), (self._metadata, METADATA), (self._depends, DEPENDS_ON),
-                            (self._deletion_policy, DELETION_POLICY), (self._update_policy, UPDATE_POLICY),
-                            (self._external_id, EXTERNAL_ID)):
+        for part, where in (
+            (self._properties, PROPERTIES),
+            (self._metadata, METADATA),
+            (self._depends, DEPENDS_ON),
+            (self._deletion_policy, DELETION_POLICY),
+            (self._update_policy, UPDATE_POLICY),
+            (self._external_id, EXTERNAL_ID),
+        ):
             nodes.validate(part, where)
 
     def all_dep_attrs(self) -> Iterator[tuple[Any, Any]]:
@@ -248,8 +319,9 @@ class BoundDefinition:
             explicit = self._depends or ()
             if self._external_id is not None and self.external_id():
                 if explicit:
-                    raise exception.InvalidExternalResourceDependency(external_id=self.external_id(),
-                                                                      resource_type=self.resource_type)
+                    raise exception.InvalidExternalResourceDependency(
+                        external_id=self.external_id(), resource_type=self.resource_type
+                    )
                 self._dep_names = set()
             else:
                 self._dep_names = {*explicit, *self._referred()}
@@ -260,8 +332,12 @@ class BoundDefinition:
         names, scope = self._static
         if names is not None and (not names or scope.has_all(names)):
             return names
-        return (name for part, where in ((self._properties, PROPERTIES), (self._metadata, METADATA)) if part
-                for name in nodes.dependencies(part, '%s.%s' % (self.name, where)))
+        return (
+            name
+            for part, where in ((self._properties, PROPERTIES), (self._metadata, METADATA))
+            if part
+            for name in nodes.dependencies(part, "%s.%s" % (self.name, where))
+        )
 
     def dependencies(self, stack: Any) -> Iterator[Any]:
         """The Resource objects of a stack that this one needs."""
@@ -272,7 +348,7 @@ class BoundDefinition:
                     continue
                 raise exception.InvalidTemplateReference(resource=name, key=self.name)
             resource = stack[name]
-            if getattr(resource, 'strict_dependency', True):
+            if getattr(resource, "strict_dependency", True):
                 yield resource
 
     def set_translation_rules(self, rules: Any = None, client_resolve: bool = True) -> None:
@@ -282,10 +358,17 @@ class BoundDefinition:
 
     def _make_properties(self, schema: Any, data: Any, context: Any, section: str, description: str | None) -> Any:
         if _properties_factory is None:
-            raise RuntimeError('No factory of Properties has been set')
-        return _properties_factory(schema, data or {}, nodes.resolve, context=context, section=section,
-                                   rsrc_description=description, rules=self._rules,
-                                   client_resolve=self._client_resolve)
+            raise RuntimeError("No factory of Properties has been set")
+        return _properties_factory(
+            schema,
+            data or {},
+            nodes.resolve,
+            context=context,
+            section=section,
+            rsrc_description=description,
+            rules=self._rules,
+            client_resolve=self._client_resolve,
+        )
 
     def properties(self, schema: Any, context: Any = None) -> Any:
         """The properties of the resource by a schema."""
@@ -312,12 +395,18 @@ class BoundDefinition:
         """The definition as raw HOT."""
         if self._rendering is None:
             parts = {
-                'type': self.resource_type, 'properties': self._properties, 'metadata': self._metadata,
-                'deletion_policy': self._deletion_policy, 'update_policy': self._update_policy,
-                'depends_on': self._depends, 'external_id': self._external_id, 'condition': self._condition,
+                "type": self.resource_type,
+                "properties": self._properties,
+                "metadata": self._metadata,
+                "deletion_policy": self._deletion_policy,
+                "update_policy": self._update_policy,
+                "depends_on": self._depends,
+                "external_id": self._external_id,
+                "condition": self._condition,
             }
-            self._rendering = {key: nodes.copy_plain(nodes.render(part)) for key, part in parts.items()
-                               if part is not None}
+            self._rendering = {
+                key: nodes.copy_plain(nodes.render(part)) for key, part in parts.items() if part is not None
+            }
         return self._rendering
 
     def __sub__(self, previous: object) -> Diff:
@@ -335,6 +424,10 @@ class BoundDefinition:
         return hash(json.dumps(self.render_hot(), sort_keys=True, default=str))
 
     def __repr__(self) -> str:
-        parts = ('properties', 'metadata', 'depends', 'deletion_policy', 'update_policy', 'condition')
-        return '%s(%r, %r, %s)' % (type(self).__name__, self.name, self.resource_type,
-                                   ', '.join('%s=%r' % (part, getattr(self, '_' + part)) for part in parts))
+        parts = ("properties", "metadata", "depends", "deletion_policy", "update_policy", "condition")
+        return "%s(%r, %r, %s)" % (
+            type(self).__name__,
+            self.name,
+            self.resource_type,
+            ", ".join("%s=%r" % (part, getattr(self, "_" + part)) for part in parts),
+        )

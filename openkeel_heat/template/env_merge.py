@@ -16,18 +16,19 @@ from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import text
 
-ALLOWED_PARAM_MERGE_STRATEGIES = (OVERWRITE, MERGE, DEEP_MERGE) = ('overwrite', 'merge', 'deep_merge')
+ALLOWED_PARAM_MERGE_STRATEGIES = (OVERWRITE, MERGE, DEEP_MERGE) = ("overwrite", "merge", "deep_merge")
 
 
 _LISTS = (text.ENCRYPTED_PARAM_NAMES, text.EVENT_SINKS)
 
 
-def get_param_merge_strategy(merge_strategies: Mapping[str, str] | None, param_key: str,
-                             available_strategies: Mapping[str, str] | None = None) -> str:
+def get_param_merge_strategy(
+    merge_strategies: Mapping[str, str] | None, param_key: str, available_strategies: Mapping[str, str] | None = None
+) -> str:
     """The strategy for a parameter: by its name, by what an earlier file said, or the default."""
     if merge_strategies is None:
         return OVERWRITE
-    default = merge_strategies.get('default', OVERWRITE)
+    default = merge_strategies.get("default", OVERWRITE)
     strategy = merge_strategies.get(param_key, (available_strategies or {}).get(param_key, default))
     return strategy if strategy in ALLOWED_PARAM_MERGE_STRATEGIES else default
 
@@ -37,13 +38,13 @@ def merge_list(old: Any, new: Any) -> Any:
     if not old:
         return new
     if isinstance(old, str) and isinstance(new, str):
-        return '%s,%s' % (old, new)
+        return "%s,%s" % (old, new)
     return _as_list(old) + _as_list(new)
 
 
 def _as_list(value: Any) -> list[Any]:
     if isinstance(value, str):
-        return value.split(',') if value else []
+        return value.split(",") if value else []
     return list(value)
 
 
@@ -62,7 +63,7 @@ def merge_map(old: Any, new: Any, deep_merge: bool = False) -> Any:
             merged[key] = merge_map(present, value, deep_merge)
         elif isinstance(value, str) and isinstance(present, str):
             merged[key] = present + value
-        elif (isinstance(value, Sequence) and not isinstance(value, str) and isinstance(present, Sequence)):
+        elif isinstance(value, Sequence) and not isinstance(value, str) and isinstance(present, Sequence):
             merged[key] = merge_list(present, value)
         else:
             merged[key] = value
@@ -79,7 +80,7 @@ def parse_param(value: Any, schema: Any) -> Any:
         if schema.type == schema.NUMBER:
             return schema.str_to_num(value)
     except (ValueError, TypeError, exception.RequestLimitExceeded) as exc:
-        raise exception.StackValidationFailed(message=_('Invalid parameter in environment %s.') % str(exc)) from None
+        raise exception.StackValidationFailed(message=_("Invalid parameter in environment %s.") % str(exc)) from None
     return value
 
 
@@ -93,15 +94,20 @@ def _merge_values(key: str, old: Any, new: Any, schema: Any, deep_merge: bool) -
     if schema.type == schema.LIST:
         return merge_list(old, new)
     if schema.type == schema.STRING:
-        return '%s%s' % (old, new)
+        return "%s%s" % (old, new)
     if schema.type == schema.NUMBER:
         return parse_param(old + new, schema)
     raise exception.InvalidMergeStrategyForParam(strategy=MERGE, param=key)
 
 
-def merge_parameters(old: dict[str, Any], new: Mapping[str, Any], param_schemata: Mapping[str, Any],
-                     strategies_in_file: Mapping[str, str] | None, available_strategies: dict[str, str],
-                     env_file: str) -> dict[str, Any]:
+def merge_parameters(
+    old: dict[str, Any],
+    new: Mapping[str, Any],
+    param_schemata: Mapping[str, Any],
+    strategies_in_file: Mapping[str, str] | None,
+    available_strategies: dict[str, str],
+    env_file: str,
+) -> dict[str, Any]:
     """The parameters of one more file merged into those so far."""
     for key, value in new.items():
         if key in param_schemata and value is not None:
@@ -115,8 +121,7 @@ def merge_parameters(old: dict[str, Any], new: Mapping[str, Any], param_schemata
         if key in param_schemata and value is not None:
             strategy = available_strategies[key]
             if strategy in (MERGE, DEEP_MERGE):
-                merged[key] = _merge_values(key, merged.get(key), value, param_schemata[key],
-                                            strategy == DEEP_MERGE)
+                merged[key] = _merge_values(key, merged.get(key), value, param_schemata[key], strategy == DEEP_MERGE)
             else:
                 merged[key] = value
     return merged
@@ -130,17 +135,23 @@ def _parse_file(files: Mapping[str, str], filename: str) -> dict[str, Any]:
         for section, content in env.items():
             kind = list if section in _LISTS else dict
             if content and not isinstance(content, kind):
-                raise ValueError(_('environment section "%(section)s" is no %(kind)s')
-                                 % {'section': section, 'kind': 'mapping' if kind is dict else 'list'})
+                raise ValueError(
+                    _('environment section "%(section)s" is no %(kind)s')
+                    % {"section": section, "kind": "mapping" if kind is dict else "list"}
+                )
         return env
     except ValueError as exc:
         raise exception.StackValidationFailed(
-            message=_('Environment file "%(name)s" not in valid format: %(error)s')
-            % {'name': filename, 'error': exc}) from None
+            message=_('Environment file "%(name)s" not in valid format: %(error)s') % {"name": filename, "error": exc}
+        ) from None
 
 
-def merge_environments(environment_files: Iterable[str] | None, files: Mapping[str, str], params: dict[str, Any],
-                       param_schemata: Mapping[str, Any]) -> None:
+def merge_environments(
+    environment_files: Iterable[str] | None,
+    files: Mapping[str, str],
+    params: dict[str, Any],
+    param_schemata: Mapping[str, Any],
+) -> None:
     """Merge environment files, given by their names among the files, into ``params`` in place."""
     available_strategies: dict[str, str] = {}
     for filename in environment_files or ():
@@ -150,8 +161,9 @@ def merge_environments(environment_files: Iterable[str] | None, files: Mapping[s
             if not content:
                 continue
             if section in (text.PARAMETERS, text.PARAMETER_DEFAULTS):
-                params[section] = merge_parameters(params.get(section) or {}, content, param_schemata, strategies,
-                                                   available_strategies, filename)
+                params[section] = merge_parameters(
+                    params.get(section) or {}, content, param_schemata, strategies, available_strategies, filename
+                )
             elif isinstance(content, list):
                 params[section] = merge_list(params.get(section), copy.deepcopy(content))
             else:

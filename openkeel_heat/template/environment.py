@@ -46,12 +46,33 @@ from openkeel_heat.template.registry import (
 )
 
 __all__ = [
-    'HOOK_POST_CREATE', 'HOOK_POST_DELETE', 'HOOK_POST_UPDATE', 'HOOK_PRE_CREATE', 'HOOK_PRE_DELETE',
-    'HOOK_PRE_UPDATE', 'HOOK_TYPES', 'REPLACE', 'RESTRICTED_ACTIONS', 'UPDATE', 'ClassResourceInfo', 'Environment',
-    'GlobResourceInfo', 'LazyClass', 'MapResourceInfo', 'ResourceInfo', 'ResourceRegistry', 'TemplateResourceInfo',
-    'get_child_environment', 'global_environment', 'is_hook_definition', 'is_valid_restricted_action',
-    'read_global_environment', 'set_global', 'set_template_resource_kit', 'valid_hook_type',
-    'valid_restricted_actions',
+    "HOOK_POST_CREATE",
+    "HOOK_POST_DELETE",
+    "HOOK_POST_UPDATE",
+    "HOOK_PRE_CREATE",
+    "HOOK_PRE_DELETE",
+    "HOOK_PRE_UPDATE",
+    "HOOK_TYPES",
+    "REPLACE",
+    "RESTRICTED_ACTIONS",
+    "UPDATE",
+    "ClassResourceInfo",
+    "Environment",
+    "GlobResourceInfo",
+    "LazyClass",
+    "MapResourceInfo",
+    "ResourceInfo",
+    "ResourceRegistry",
+    "TemplateResourceInfo",
+    "get_child_environment",
+    "global_environment",
+    "is_hook_definition",
+    "is_valid_restricted_action",
+    "read_global_environment",
+    "set_global",
+    "set_template_resource_kit",
+    "valid_hook_type",
+    "valid_restricted_actions",
 ]
 
 LOG = logging.getLogger(__name__)
@@ -86,8 +107,9 @@ class Environment:
         env = {} if env is None else env
         fallback = global_environment() if user_env else None
         self.param_defaults: dict[str, Any] = dict(env.get(text.PARAMETER_DEFAULTS) or {})
-        self.registry = ResourceRegistry(None if fallback is None else fallback.registry, self.param_defaults,
-                                         user_env=user_env)
+        self.registry = ResourceRegistry(
+            None if fallback is None else fallback.registry, self.param_defaults, user_env=user_env
+        )
         self.registry.load(env.get(text.RESOURCE_REGISTRY) or {})
         self.encrypted_param_names: list[str] = env.get(text.ENCRYPTED_PARAM_NAMES) or []
         if text.PARAMETERS in env:
@@ -140,13 +162,21 @@ class Environment:
     def get_class_to_instantiate(self, resource_type: str, resource_name: str | None = None) -> Any:
         return self.registry.get_class_to_instantiate(resource_type, resource_name)
 
-    def get_types(self, cnxt: Any = None, support_status: str | None = None, type_name: str | None = None,
-                  version: str | None = None, with_description: bool = False) -> list[Any]:
-        return self.registry.get_types(cnxt, support_status=support_status, type_name=type_name, version=version,
-                                       with_description=with_description)
+    def get_types(
+        self,
+        cnxt: Any = None,
+        support_status: str | None = None,
+        type_name: str | None = None,
+        version: str | None = None,
+        with_description: bool = False,
+    ) -> list[Any]:
+        return self.registry.get_types(
+            cnxt, support_status=support_status, type_name=type_name, version=version, with_description=with_description
+        )
 
-    def get_resource_info(self, resource_type: str, resource_name: str | None = None, registry_type: Any = None,
-                          ignore: Any = None) -> Any:
+    def get_resource_info(
+        self, resource_type: str, resource_name: str | None = None, registry_type: Any = None, ignore: Any = None
+    ) -> Any:
         return self.registry.get_resource_info(resource_type, resource_name, registry_type, ignore=ignore)
 
     def get_constraint(self, name: str) -> Any:
@@ -159,11 +189,12 @@ class Environment:
         for sink in sinks:
             try:
                 arguments = dict(sink)
-                sink_class = self.event_sink_classes[arguments.pop('type')]
+                sink_class = self.event_sink_classes[arguments.pop("type")]
                 self._built_event_sinks.append(sink_class(**arguments))
             except (KeyError, TypeError, ValueError) as exc:
                 raise exception.StackValidationFailed(
-                    message=_('Event sink %(sink)s is not valid: %(error)s') % {'sink': sink, 'error': exc}) from None
+                    message=_("Event sink %(sink)s is not valid: %(error)s") % {"sink": sink, "error": exc}
+                ) from None
             self._event_sinks.append(sink)
 
     def get_event_sinks(self) -> list[Any]:
@@ -175,8 +206,9 @@ def _is_flat(params: Any) -> bool:
     return params is not None and not any(section in params for section in text.ENVIRONMENT_SECTIONS)
 
 
-def get_child_environment(parent_env: Environment, child_params: Any, item_to_remove: Any = None,
-                          child_resource_name: str | None = None) -> Environment:
+def get_child_environment(
+    parent_env: Environment, child_params: Any, item_to_remove: Any = None, child_resource_name: str | None = None
+) -> Environment:
     """The environment of a nested stack.
 
     It has all of the parent's but the parameters, then what is given for the
@@ -201,18 +233,18 @@ def read_global_environment(env: Environment, env_dir: str) -> None:
     """Load all files of a directory into an environment; bad ones are logged and skipped."""
     for path in _files_of(env_dir):
         try:
-            with open(path, encoding='utf-8') as stream:
-                LOG.info('Loading %s', path)
+            with open(path, encoding="utf-8") as stream:
+                LOG.info("Loading %s", path)
                 content = text.parse_environment(stream.read())
             text.default_for_missing(content)
             env.load(content)
         except ValueError:
-            LOG.exception('Failed to parse %s', path)
+            LOG.exception("Failed to parse %s", path)
         except OSError:
-            LOG.exception('Failed to read %s', path)
+            LOG.exception("Failed to read %s", path)
         except exception.HeatException:
-            LOG.exception('Failed to load %s', path)
+            LOG.exception("Failed to load %s", path)
 
 
 def _files_of(directory: str) -> Iterator[str]:
-    return itertools.chain(sorted(glob.glob(os.path.join(directory, '*'))))
+    return itertools.chain(sorted(glob.glob(os.path.join(directory, "*"))))

@@ -14,8 +14,10 @@ class TemplateFiles(Mapping[str, Any]):
 
     def __init__(self, files: Mapping[str, Any] | None = None) -> None:
         if files is not None and not isinstance(files, Mapping):
-            raise ValueError(_('Expected dict, got %(cname)s for files, (value is %(val)s)')
-                             % {'cname': type(files), 'val': str(files)})
+            raise ValueError(
+                _("Expected dict, got %(cname)s for files, (value is %(val)s)")
+                % {"cname": type(files), "val": str(files)}
+            )
         self.files: dict[str, Any] = dict(files or {})
 
     def __getitem__(self, key: str) -> Any:

@@ -21,7 +21,7 @@ Edge = tuple[Any, Any]
 class Node:
     """The neighbours of one node; the number of keys it requires decides its truth."""
 
-    __slots__ = ('require', 'satisfy')
+    __slots__ = ("require", "satisfy")
 
     def __init__(self, requires: Iterable[Any] | None = None, required_by: Iterable[Any] | None = None) -> None:
         self.require: dict[Any, None] = dict.fromkeys(requires or ())
@@ -69,10 +69,10 @@ class Node:
         return key in self.require
 
     def __str__(self) -> str:
-        return '{%s}' % ', '.join(str(key) for key in self.require)
+        return "{%s}" % ", ".join(str(key) for key in self.require)
 
     def __repr__(self) -> str:
-        return repr(set(self.require)) if self.require else 'set()'
+        return repr(set(self.require)) if self.require else "set()"
 
 
 class Graph(dict[Any, Node]):
@@ -105,7 +105,7 @@ class Graph(dict[Any, Node]):
         super().__delitem__(key)
 
     def __str__(self) -> str:
-        return '{%s}' % ', '.join('%s: %s' % item for item in self.items())
+        return "{%s}" % ", ".join("%s: %s" % item for item in self.items())
 
     @staticmethod
     def toposort(graph: Graph) -> Iterator[Any]:
@@ -191,8 +191,10 @@ class Dependencies:
 
     def translate(self, transform: Callable[[Any], Any]) -> Dependencies:
         """The same graph with other keys."""
-        return type(self)((transform(requirer), None if required is None else transform(required))
-                          for requirer, required in self._graph.edges())
+        return type(self)(
+            (transform(requirer), None if required is None else transform(required))
+            for requirer, required in self._graph.edges()
+        )
 
     def graph(self, reverse: bool = False) -> Graph:
         """A copy of the graph."""
@@ -202,7 +204,7 @@ class Dependencies:
         return str(self._graph)
 
     def __repr__(self) -> str:
-        return 'Dependencies([%s])' % ', '.join(sorted(map(repr, self._graph.edges())))
+        return "Dependencies([%s])" % ", ".join(sorted(map(repr, self._graph.edges())))
 
     def __iter__(self) -> Iterator[Any]:
         """Keys such that each comes after those it requires."""
@@ -219,8 +221,15 @@ class Dependencies:
                     ready.append(requirer)
         if missing:
             # the walk over a copy words what is left
-            yield from Graph.toposort(Graph({key: Node(filter(missing.__contains__, graph[key].require),
-                                                       graph[key].satisfy) for key in graph if key in missing}))
+            yield from Graph.toposort(
+                Graph(
+                    {
+                        key: Node(filter(missing.__contains__, graph[key].require), graph[key].satisfy)
+                        for key in graph
+                        if key in missing
+                    }
+                )
+            )
 
     def __reversed__(self) -> Iterator[Any]:
         """Keys such that each comes before those it requires."""

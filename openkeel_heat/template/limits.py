@@ -62,19 +62,21 @@ def configure(limits: Limits) -> None:
 def from_options(conf: Any) -> Limits:
     """The bounds that the options of a process say."""
     own = conf.template_limits
-    return Limits(max_template_size=conf.max_template_size,
-                  max_nesting=own.max_nesting,
-                  max_expanded_size=own.max_expansion * conf.max_template_size,
-                  max_value_size=own.max_value_size,
-                  max_total_size=own.max_total_size,
-                  max_collection_items=own.max_collection_items,
-                  yaql_limit_iterators=conf.yaql.limit_iterators,
-                  yaql_memory_quota=conf.yaql.memory_quota,
-                  yaql_seconds=own.yaql_seconds,
-                  yaql_total_seconds=own.yaql_total_seconds,
-                  yaql_memory=own.yaql_memory,
-                  yaql_processes=own.yaql_processes,
-                  refuse_duplicate_keys=own.refuse_duplicate_keys)
+    return Limits(
+        max_template_size=conf.max_template_size,
+        max_nesting=own.max_nesting,
+        max_expanded_size=own.max_expansion * conf.max_template_size,
+        max_value_size=own.max_value_size,
+        max_total_size=own.max_total_size,
+        max_collection_items=own.max_collection_items,
+        yaql_limit_iterators=conf.yaql.limit_iterators,
+        yaql_memory_quota=conf.yaql.memory_quota,
+        yaql_seconds=own.yaql_seconds,
+        yaql_total_seconds=own.yaql_total_seconds,
+        yaql_memory=own.yaql_memory,
+        yaql_processes=own.yaql_processes,
+        refuse_duplicate_keys=own.refuse_duplicate_keys,
+    )
 
 
 def current() -> Limits:
@@ -83,6 +85,7 @@ def current() -> Limits:
 
 
 # what has been spent --------------------------------------------------------------------------------------------------
+
 
 @dataclasses.dataclass
 class Spent:
@@ -125,13 +128,15 @@ def charge(what: str, size: int) -> None:
     if account.size > limits.max_value_size:
         raise exception.RequestLimitExceeded(
             message=_('The result of "%(fn_name)s" exceeds the maximum size (%(limit)s).')
-            % {'fn_name': what, 'limit': limits.max_value_size})
+            % {"fn_name": what, "limit": limits.max_value_size}
+        )
     spent = account.request
     if spent is not None:
         spent.size += size
         if spent.size > limits.max_total_size:
             raise exception.RequestLimitExceeded(
-                message=_('The functions of the template make more than %s characters.') % limits.max_total_size)
+                message=_("The functions of the template make more than %s characters.") % limits.max_total_size
+            )
 
 
 def charge_tree(name: str, resources: int, limit: int | None) -> None:
@@ -162,7 +167,8 @@ def seconds_left() -> float:
     left = limits.yaql_total_seconds - spent.seconds
     if left <= 0:
         raise exception.RequestLimitExceeded(
-            message=_('The expressions of the template take more than %s seconds.') % limits.yaql_total_seconds)
+            message=_("The expressions of the template take more than %s seconds.") % limits.yaql_total_seconds
+        )
     return min(limits.yaql_seconds, left)
 
 
@@ -171,8 +177,8 @@ def check_items(what: str, count: int) -> None:
     limit = _current.max_collection_items
     if count > limit:
         raise exception.RequestLimitExceeded(
-            message=_('The result of "%(fn_name)s" has more than %(limit)s items.')
-            % {'fn_name': what, 'limit': limit})
+            message=_('The result of "%(fn_name)s" has more than %(limit)s items.') % {"fn_name": what, "limit": limit}
+        )
 
 
 def check_value(value: Any) -> None:
@@ -201,9 +207,10 @@ def check_value(value: Any) -> None:
             size += len(item) if kind is str else 4
         if size > limit:
             raise exception.RequestLimitExceeded(
-                message=_('A value of the template has more than %s characters.') % limit)
+                message=_("A value of the template has more than %s characters.") % limit
+            )
 
 
 def too_deep() -> Exception:
     """What is raised where recursion came to its end."""
-    return exception.RequestLimitExceeded(message=_('Template is nested too deeply.'))
+    return exception.RequestLimitExceeded(message=_("Template is nested too deeply."))

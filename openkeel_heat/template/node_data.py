@@ -14,10 +14,18 @@ from typing import Any
 class NodeData:
     """Data of one resource, for use by the nodes that depend on it."""
 
-    __slots__ = ('primary_key', 'name', 'uuid', '_reference_id', '_attributes', 'action', 'status')
+    __slots__ = ("primary_key", "name", "uuid", "_reference_id", "_attributes", "action", "status")
 
-    def __init__(self, primary_key: Any, resource_name: str | None, uuid: str | None, reference_id: Any,
-                 attributes: Mapping[Any, Any], action: str | None, status: str | None) -> None:
+    def __init__(
+        self,
+        primary_key: Any,
+        resource_name: str | None,
+        uuid: str | None,
+        reference_id: Any,
+        attributes: Mapping[Any, Any],
+        action: str | None,
+        status: str | None,
+    ) -> None:
         self.primary_key = primary_key
         self.name = resource_name
         self.uuid = uuid
@@ -56,13 +64,13 @@ class NodeData:
             if isinstance(value, Exception):
                 raise value
         return {
-            'id': self.primary_key,
-            'name': self.name,
-            'reference_id': self.reference_id(),
-            'attrs': dict(self._attributes),
-            'status': self.status,
-            'action': self.action,
-            'uuid': self.uuid,
+            "id": self.primary_key,
+            "name": self.name,
+            "reference_id": self.reference_id(),
+            "attrs": dict(self._attributes),
+            "status": self.status,
+            "action": self.action,
+            "uuid": self.uuid,
         }
 
     @classmethod
@@ -70,8 +78,15 @@ class NodeData:
         """The inverse of :meth:`as_dict`."""
         if isinstance(node_data, cls):
             return node_data
-        return cls(node_data.get('id'), node_data.get('name'), node_data.get('uuid'), node_data.get('reference_id'),
-                   node_data.get('attrs', {}), node_data.get('action'), node_data.get('status'))
+        return cls(
+            node_data.get("id"),
+            node_data.get("name"),
+            node_data.get("uuid"),
+            node_data.get("reference_id"),
+            node_data.get("attrs", {}),
+            node_data.get("action"),
+            node_data.get("status"),
+        )
 
 
 def load_resources_data(data: Mapping[Any, Any]) -> dict[str | None, NodeData]:

@@ -30,14 +30,14 @@ from typing import Any, NoReturn, TypeVar
 from openkeel_heat.common import exceptions as exception
 
 #: ``flags`` of a node and everything below it
-UNSETTLED = 1   # has an ``if`` or a broken part: run ``prepare`` first
-REFERS = 2      # refers to a resource
-DYNAMIC = 4     # the references depend on the scope
+UNSETTLED = 1  # has an ``if`` or a broken part: run ``prepare`` first
+REFERS = 2  # refers to a resource
+DYNAMIC = 4  # the references depend on the scope
 
 #: value of an item that is to be left out
 ABSENT = Ellipsis
 
-_Class = TypeVar('_Class', bound=type)
+_Class = TypeVar("_Class", bound=type)
 
 SCALARS = frozenset((str, int, float, bool, type(None)))
 
@@ -45,7 +45,7 @@ SCALARS = frozenset((str, int, float, bool, type(None)))
 class Node:
     """A compiled snippet with at least one function in it."""
 
-    __slots__ = ('flags',)
+    __slots__ = ("flags",)
 
     flags: int
 
@@ -58,7 +58,7 @@ class Node:
     def validate(self, scope: Any, path: list[Any]) -> None:
         raise NotImplementedError
 
-    def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
+    def dependencies(self, scope: Any, path: str = "") -> Iterator[str]:
         raise NotImplementedError
 
     def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
@@ -79,7 +79,7 @@ class Node:
 class MapNode(Node, Mapping):  # type: ignore[type-arg]
     """A map with a function somewhere below."""
 
-    __slots__ = ('children',)
+    __slots__ = ("children",)
 
     def __init__(self, children: dict[Any, Any], flags: int) -> None:
         self.children = children
@@ -112,10 +112,10 @@ class MapNode(Node, Mapping):  # type: ignore[type-arg]
             if isinstance(child, Node):
                 child.validate(scope, path + [key])
 
-    def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
+    def dependencies(self, scope: Any, path: str = "") -> Iterator[str]:
         for key, child in self.children.items():
             if isinstance(child, Node) and child.flags & (REFERS | UNSETTLED):
-                yield from child.dependencies(scope, '%s.%s' % (path, key))
+                yield from child.dependencies(scope, "%s.%s" % (path, key))
 
     def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
         for child in self.children.values():
@@ -137,7 +137,7 @@ class MapNode(Node, Mapping):  # type: ignore[type-arg]
 class ListNode(Node, Sequence):  # type: ignore[type-arg]
     """A list with a function somewhere below."""
 
-    __slots__ = ('children',)
+    __slots__ = ("children",)
 
     def __init__(self, children: list[Any], flags: int) -> None:
         self.children = children
@@ -165,15 +165,15 @@ class ListNode(Node, Sequence):  # type: ignore[type-arg]
                 child.prepare(scope)
 
     def validate(self, scope: Any, path: list[Any]) -> None:
-        base, parent = (path[:-1], path[-1]) if path else ([], '')
+        base, parent = (path[:-1], path[-1]) if path else ([], "")
         for index, child in enumerate(self.children):
             if isinstance(child, Node):
-                child.validate(scope, base + ['%s[%d]' % (parent, index)])
+                child.validate(scope, base + ["%s[%d]" % (parent, index)])
 
-    def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
+    def dependencies(self, scope: Any, path: str = "") -> Iterator[str]:
         for index, child in enumerate(self.children):
             if isinstance(child, Node) and child.flags & (REFERS | UNSETTLED):
-                yield from child.dependencies(scope, '%s[%d]' % (path, index))
+                yield from child.dependencies(scope, "%s[%d]" % (path, index))
 
     def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
         for child in self.children:
@@ -196,12 +196,14 @@ class FunctionNode(Node):
     :meth:`result`.
     """
 
-    __slots__ = ('fn_name', 'args')
+    __slots__ = ("fn_name", "args")
 
     #: flags that the function has of itself
     own_flags = 0
     #: gets its arguments raw and compiles them itself
     is_macro = False
+    #: has the place where it stands as ``path``, for errors that only a scope shows
+    keeps_path = False
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -238,10 +240,10 @@ class FunctionNode(Node):
         except Exception as exc:
             raise exception.StackValidationFailed(path=path + [self.fn_name], message=str(exc)) from exc
 
-    def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
+    def dependencies(self, scope: Any, path: str = "") -> Iterator[str]:
         args = self.args
         if isinstance(args, Node) and args.flags & (REFERS | UNSETTLED):
-            yield from args.dependencies(scope, '%s.%s' % (path, self.fn_name))
+            yield from args.dependencies(scope, "%s.%s" % (path, self.fn_name))
 
     def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
         args = self.args
@@ -260,7 +262,7 @@ class FunctionNode(Node):
 class Broken(Node):
     """A part that cannot be compiled; raises its error when it is needed."""
 
-    __slots__ = ('error', 'raw')
+    __slots__ = ("error", "raw")
 
     def __init__(self, error: exception.HeatException, raw: Any) -> None:
         self.error = error
@@ -279,7 +281,7 @@ class Broken(Node):
     def validate(self, scope: Any, path: list[Any]) -> None:
         self._fail()
 
-    def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
+    def dependencies(self, scope: Any, path: str = "") -> Iterator[str]:
         self._fail()
 
     def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
@@ -292,7 +294,7 @@ class Broken(Node):
 class Bound:
     """A compiled value tied to a scope."""
 
-    __slots__ = ('node', 'scope')
+    __slots__ = ("node", "scope")
 
     node: Any
     scope: Any
@@ -384,7 +386,7 @@ def copy_plain(value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {k: v for k, v in ((k, copy_plain(v)) for k, v in value.items()) if v is not ABSENT}
-    if hasattr(value, 'result') and hasattr(value, 'fn_name'):
+    if hasattr(value, "result") and hasattr(value, "fn_name"):
         return value.result()
     if isinstance(value, Iterable):
         return [item for item in map(copy_plain, value) if item is not ABSENT]

@@ -9,7 +9,7 @@ from typing import Any
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.template import nodes
 
-FIELDS = (VALUE, DESCRIPTION) = ('Value', 'Description')
+FIELDS = (VALUE, DESCRIPTION) = ("Value", "Description")
 
 
 class OutputDefinition:
@@ -51,10 +51,10 @@ class OutputDefinition:
         return self._resolved_value
 
     def description(self) -> str:
-        return 'No description given' if self._description is None else str(self._description)
+        return "No description given" if self._description is None else str(self._description)
 
     def render_hot(self) -> dict[str, Any]:
         """The output as raw HOT."""
-        out = {} if self._description is None else {'description': self._description}
-        out['value'] = nodes.copy_plain(nodes.render(self._value))
+        out = {} if self._description is None else {"description": self._description}
+        out["value"] = nodes.copy_plain(nodes.render(self._value))
         return out

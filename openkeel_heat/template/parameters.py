@@ -19,11 +19,31 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.template import constraints as constr, text as texts
 
 PARAMETER_KEYS = (
-    TYPE, DEFAULT, NO_ECHO, ALLOWED_VALUES, ALLOWED_PATTERN, MAX_LENGTH, MIN_LENGTH, MAX_VALUE, MIN_VALUE,
-    DESCRIPTION, CONSTRAINT_DESCRIPTION, LABEL,
+    TYPE,
+    DEFAULT,
+    NO_ECHO,
+    ALLOWED_VALUES,
+    ALLOWED_PATTERN,
+    MAX_LENGTH,
+    MIN_LENGTH,
+    MAX_VALUE,
+    MIN_VALUE,
+    DESCRIPTION,
+    CONSTRAINT_DESCRIPTION,
+    LABEL,
 ) = (
-    'Type', 'Default', 'NoEcho', 'AllowedValues', 'AllowedPattern', 'MaxLength', 'MinLength', 'MaxValue', 'MinValue',
-    'Description', 'ConstraintDescription', 'Label',
+    "Type",
+    "Default",
+    "NoEcho",
+    "AllowedValues",
+    "AllowedPattern",
+    "MaxLength",
+    "MinLength",
+    "MaxValue",
+    "MinValue",
+    "Description",
+    "ConstraintDescription",
+    "Label",
 )
 
 
@@ -32,25 +52,66 @@ class Schema(constr.Schema):
 
     KEYS: tuple[str, ...]
     KEYS = (
-        TYPE, DESCRIPTION, DEFAULT, SCHEMA, CONSTRAINTS, HIDDEN, LABEL, IMMUTABLE, TAGS,
+        TYPE,
+        DESCRIPTION,
+        DEFAULT,
+        SCHEMA,
+        CONSTRAINTS,
+        HIDDEN,
+        LABEL,
+        IMMUTABLE,
+        TAGS,
     ) = (
-        'Type', 'Description', 'Default', 'Schema', 'Constraints', 'NoEcho', 'Label', 'Immutable', 'Tags',
+        "Type",
+        "Description",
+        "Default",
+        "Schema",
+        "Constraints",
+        "NoEcho",
+        "Label",
+        "Immutable",
+        "Tags",
     )
 
     PARAMETER_KEYS: ClassVar[tuple[str, ...]] = PARAMETER_KEYS
 
     TYPES: tuple[Any, ...]
     TYPES = (
-        STRING, NUMBER, LIST, MAP, BOOLEAN,
+        STRING,
+        NUMBER,
+        LIST,
+        MAP,
+        BOOLEAN,
     ) = (
-        'String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean',
+        "String",
+        "Number",
+        "CommaDelimitedList",
+        "Json",
+        "Boolean",
     )
 
-    def __init__(self, data_type: Any, description: str | None = None, default: Any = None, schema: Any = None,
-                 constraints: list[constr.Constraint] | None = None, hidden: Any = False, label: str | None = None,
-                 immutable: Any = False, tags: Any = None) -> None:
-        super().__init__(data_type=data_type, description=description, default=default, schema=schema,
-                         required=default is None, constraints=constraints, label=label, immutable=immutable)
+    def __init__(
+        self,
+        data_type: Any,
+        description: str | None = None,
+        default: Any = None,
+        schema: Any = None,
+        constraints: list[constr.Constraint] | None = None,
+        hidden: Any = False,
+        label: str | None = None,
+        immutable: Any = False,
+        tags: Any = None,
+    ) -> None:
+        super().__init__(
+            data_type=data_type,
+            description=description,
+            default=default,
+            schema=schema,
+            required=default is None,
+            constraints=constraints,
+            label=label,
+            immutable=immutable,
+        )
         self.hidden = hidden
         self.tags = tags
 
@@ -60,17 +121,19 @@ class Schema(constr.Schema):
         value = self.default
         if self.type == self.LIST and not isinstance(value, list):
             try:
-                value = value.split(',')
+                value = value.split(",")
             except (KeyError, AttributeError) as exc:
                 raise exception.InvalidSchemaError(
-                    message=_('Default must be a comma-delimited list string: %s') % exc) from None
+                    message=_("Default must be a comma-delimited list string: %s") % exc
+                ) from None
         elif self.type == self.LIST:
             value = [str(item) for item in value]
         try:
             self.validate_constraints(value, context, [constr.CustomConstraint])
         except (ValueError, TypeError, exception.StackValidationFailed) as exc:
-            raise exception.InvalidSchemaError(message=_('Invalid default %(default)s (%(exc)s)')
-                                               % {'default': self.default, 'exc': exc}) from None
+            raise exception.InvalidSchemaError(
+                message=_("Invalid default %(default)s (%(exc)s)") % {"default": self.default, "exc": exc}
+            ) from None
 
     def set_default(self, default: Any = None) -> None:
         super().set_default(default)
@@ -88,20 +151,22 @@ class Schema(constr.Schema):
     @staticmethod
     def _check_dict(schema_dict: Any, allowed_keys: Sequence[str], entity: str) -> None:
         if not isinstance(schema_dict, dict):
-            raise exception.InvalidSchemaError(message=_('Invalid %s, expected a mapping') % entity)
+            raise exception.InvalidSchemaError(message=_("Invalid %s, expected a mapping") % entity)
         for key in schema_dict:
             if key not in allowed_keys:
-                raise exception.InvalidSchemaError(message=_("Invalid key '%(key)s' for %(entity)s")
-                                                   % {'key': key, 'entity': entity})
+                raise exception.InvalidSchemaError(
+                    message=_("Invalid key '%(key)s' for %(entity)s") % {"key": key, "entity": entity}
+                )
 
     @classmethod
     def _validate_dict(cls, param_name: str, schema_dict: Any) -> None:
-        cls._check_dict(schema_dict, cls.PARAMETER_KEYS, 'parameter (%s)' % param_name)
+        cls._check_dict(schema_dict, cls.PARAMETER_KEYS, "parameter (%s)" % param_name)
         if cls.TYPE not in schema_dict:
-            raise exception.InvalidSchemaError(message=_('Missing parameter type for parameter: %s') % param_name)
+            raise exception.InvalidSchemaError(message=_("Missing parameter type for parameter: %s") % param_name)
         if not isinstance(schema_dict.get(cls.TAGS, []), list):
             raise exception.InvalidSchemaError(
-                message=_('Tags property should be a list for parameter: %s') % param_name)
+                message=_("Tags property should be a list for parameter: %s") % param_name
+            )
 
     @classmethod
     def _legacy_constraints(cls, data: Mapping[str, Any]) -> Iterator[constr.Constraint]:
@@ -119,12 +184,14 @@ class Schema(constr.Schema):
     def from_dict(cls, param_name: str, schema_dict: Any) -> Schema:
         """The schema of one entry of a template's parameters section."""
         cls._validate_dict(param_name, schema_dict)
-        return cls(schema_dict[TYPE],
-                   description=schema_dict.get(DESCRIPTION),
-                   default=schema_dict.get(DEFAULT),
-                   constraints=list(cls._legacy_constraints(schema_dict)),
-                   hidden=str(schema_dict.get(NO_ECHO, 'false')).lower() == 'true',
-                   label=schema_dict.get(LABEL))
+        return cls(
+            schema_dict[TYPE],
+            description=schema_dict.get(DESCRIPTION),
+            default=schema_dict.get(DEFAULT),
+            constraints=list(cls._legacy_constraints(schema_dict)),
+            hidden=str(schema_dict.get(NO_ECHO, "false")).lower() == "true",
+            label=schema_dict.get(LABEL),
+        )
 
     def validate_value(self, value: Any, context: Any = None) -> None:
         self.validate_constraints(value, context)
@@ -140,15 +207,20 @@ class Schema(constr.Schema):
 class Parameter:
     """One parameter; creating one gives the class for its type."""
 
-    __slots__ = ('name', 'schema', 'user_value', 'user_default')
+    __slots__ = ("name", "schema", "user_value", "user_default")
 
     def __new__(cls, name: str, schema: Any, value: Any = None) -> Parameter:
         if cls is not Parameter:
             return super().__new__(cls)
         if not isinstance(schema, Schema):
             schema = Schema.from_dict(name, schema)
-        kinds = {schema.STRING: StringParam, schema.NUMBER: NumberParam, schema.LIST: CommaDelimitedListParam,
-                 schema.MAP: JsonParam, schema.BOOLEAN: BooleanParam}
+        kinds = {
+            schema.STRING: StringParam,
+            schema.NUMBER: NumberParam,
+            schema.LIST: CommaDelimitedListParam,
+            schema.MAP: JsonParam,
+            schema.BOOLEAN: BooleanParam,
+        }
         if schema.type not in kinds:
             raise ValueError(_('Invalid Parameter type "%s"') % schema.type)
         return super().__new__(kinds[schema.type])
@@ -174,7 +246,7 @@ class Parameter:
                 raise exception.UserParameterMissing(key=self.name)
         except (exception.StackValidationFailed, exception.InvalidSchemaError) as exc:
             kind = type(exc)
-            raise kind(message=wording % {'name': self.name, 'exp': str(exc)}) from None
+            raise kind(message=wording % {"name": self.name, "exp": str(exc)}) from None
 
     def _validate(self, value: Any, context: Any) -> None:
         raise NotImplementedError
@@ -198,7 +270,7 @@ class Parameter:
         return self.schema.hidden
 
     def description(self) -> str:
-        return self.schema.description or ''
+        return self.schema.description or ""
 
     def label(self) -> str:
         return self.schema.label or self.name
@@ -222,7 +294,7 @@ class Parameter:
 
     def __str__(self) -> str:
         value = self.value()
-        return '******' if self.hidden() else self._value_as_text(value)
+        return "******" if self.hidden() else self._value_as_text(value)
 
 
 class NumberParam(Parameter):
@@ -289,7 +361,7 @@ class StringParam(Parameter):
 class ParsedParameter(Parameter):
     """A parameter whose text has to be parsed; the outcome is kept."""
 
-    __slots__ = ('_parsed',)
+    __slots__ = ("_parsed",)
 
     def __init__(self, name: str, schema: Any, value: Any = None) -> None:
         super().__init__(name, schema, value)
@@ -343,16 +415,16 @@ class CommaDelimitedListParam(ParsedParameter, Sequence[Any]):
             return [str(item) for item in value]
         if value is None:
             return None
-        if value == '':
+        if value == "":
             return []
         try:
-            return value.split(',')
+            return value.split(",")
         except (KeyError, AttributeError) as exc:
-            raise ValueError(_('Value must be a comma-delimited list string: %s') % str(exc)) from None
+            raise ValueError(_("Value must be a comma-delimited list string: %s") % str(exc)) from None
 
     @classmethod
     def _value_as_text(cls, value: Any) -> str:
-        return ','.join(value)
+        return ",".join(value)
 
 
 class JsonParam(ParsedParameter):
@@ -368,9 +440,9 @@ class JsonParam(ParsedParameter):
             text = value if isinstance(value, str) else json.dumps(value)
             return texts.load_json(text) if text else value
         except (exception.RequestLimitExceeded, RecursionError):
-            raise ValueError(_('Value must be valid JSON: %s') % _('it is nested too deeply')) from None
+            raise ValueError(_("Value must be valid JSON: %s") % _("it is nested too deeply")) from None
         except (ValueError, TypeError) as exc:
-            raise ValueError(_('Value must be valid JSON: %s') % exc) from None
+            raise ValueError(_("Value must be valid JSON: %s") % exc) from None
 
     @classmethod
     def _value_as_text(cls, value: Any) -> str:
@@ -384,10 +456,15 @@ class Parameters(Mapping[str, Any]):
     """All parameters of a stack: a mapping of names to values."""
 
     PSEUDO_PARAMETERS: ClassVar[tuple[str, ...]] = ()
-    PARAM_STACK_ID: ClassVar[str] = ''
+    PARAM_STACK_ID: ClassVar[str] = ""
 
-    def __init__(self, stack_identifier: Any, tmpl: Any, user_params: Mapping[str, Any] | None = None,
-                 param_defaults: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        stack_identifier: Any,
+        tmpl: Any,
+        user_params: Mapping[str, Any] | None = None,
+        param_defaults: Mapping[str, Any] | None = None,
+    ) -> None:
         user_params = user_params or {}
         self.tmpl = tmpl
         self.user_params = user_params
@@ -437,8 +514,9 @@ class Parameters(Mapping[str, Any]):
         self.params[self.PARAM_STACK_ID].schema.set_default(self._stack_id(stack_identifier))
         return True
 
-    def immutable_params_modified(self, new_parameters: Parameters,
-                                  input_params: Mapping[str, Any]) -> list[str] | None:
+    def immutable_params_modified(
+        self, new_parameters: Parameters, input_params: Mapping[str, Any]
+    ) -> list[str] | None:
         """Names of immutable parameters, present before and after, whose value would change."""
         changed = []
         for name in set(new_parameters.non_pseudo_param_keys) & set(self.non_pseudo_param_keys):

@@ -25,12 +25,12 @@ _LONGEST_PATTERN = 10_000
 _SHARE = 0.25
 
 try:
-    _parser: Any = importlib.import_module('re._parser')
+    _parser: Any = importlib.import_module("re._parser")
 except ImportError:  # Python before 3.11
-    _parser = importlib.import_module('sre_parse')
+    _parser = importlib.import_module("sre_parse")
 
-_ONE_WAY = frozenset(('LITERAL', 'NOT_LITERAL', 'IN', 'ANY', 'CATEGORY', 'RANGE', 'AT', 'FAILURE'))
-_REPEATS = frozenset(('MAX_REPEAT', 'MIN_REPEAT', 'POSSESSIVE_REPEAT'))
+_ONE_WAY = frozenset(("LITERAL", "NOT_LITERAL", "IN", "ANY", "CATEGORY", "RANGE", "AT", "FAILURE"))
+_REPEATS = frozenset(("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"))
 
 
 class BadPattern(ValueError):
@@ -41,13 +41,13 @@ class BadPattern(ValueError):
 def compiled(pattern: str) -> re.Pattern[str]:
     """The expression; BadPattern if it is none."""
     if len(pattern) > _LONGEST_PATTERN:
-        raise BadPattern(_('The pattern is longer than %d characters') % _LONGEST_PATTERN)
+        raise BadPattern(_("The pattern is longer than %d characters") % _LONGEST_PATTERN)
     try:
         return re.compile(pattern)
     except (re.error, OverflowError) as exc:
         raise BadPattern(str(exc)) from None
     except RecursionError:
-        raise BadPattern(_('The pattern is nested too deeply')) from None
+        raise BadPattern(_("The pattern is nested too deeply")) from None
 
 
 @functools.lru_cache(maxsize=256)
@@ -74,17 +74,17 @@ def _ways_of(operation: str, argument: Any, length: int) -> float:
         inner = _ways(body, length)
         if inner <= 1:
             return high - low + 1
-        return float('inf') if high > 64 else float(inner ** (high + 1))
-    if operation == 'SUBPATTERN':
+        return float("inf") if high > 64 else float(inner ** (high + 1))
+    if operation == "SUBPATTERN":
         return _ways(argument[-1], length)
-    if operation == 'BRANCH':
+    if operation == "BRANCH":
         return sum(_ways(branch, length) for branch in argument[1])
-    if operation in ('ASSERT', 'ASSERT_NOT'):
+    if operation in ("ASSERT", "ASSERT_NOT"):
         return 1 + _ways(argument[1], length)
-    if operation == 'ATOMIC_GROUP':
+    if operation == "ATOMIC_GROUP":
         return _ways(argument, length)
     # references back and conditional groups
-    return float('inf')
+    return float("inf")
 
 
 def _is_affordable(pattern: str, longest: int) -> bool:
@@ -99,9 +99,10 @@ def match_ends(pattern: str, texts: Sequence[str]) -> list[int | None]:
     match = compiled(pattern).match
     if not texts or _is_affordable(pattern, max(map(len, texts))):
         return [None if (found := match(text)) is None else found.end() for text in texts]
-    shown = pattern if len(pattern) <= 100 else pattern[:100] + '...'
-    ends: list[int | None] = sandbox.run(_('Matching the pattern "%s"') % shown, 'match', pattern, list(texts),
-                                        share=_SHARE)
+    shown = pattern if len(pattern) <= 100 else pattern[:100] + "..."
+    ends: list[int | None] = sandbox.run(
+        _('Matching the pattern "%s"') % shown, "match", pattern, list(texts), share=_SHARE
+    )
     return ends
 
 

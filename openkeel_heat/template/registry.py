@@ -28,16 +28,26 @@ from openkeel_heat.template import patterns
 LOG = logging.getLogger(__name__)
 
 HOOK_TYPES = (
-    HOOK_PRE_CREATE, HOOK_PRE_UPDATE, HOOK_PRE_DELETE, HOOK_POST_CREATE, HOOK_POST_UPDATE, HOOK_POST_DELETE,
+    HOOK_PRE_CREATE,
+    HOOK_PRE_UPDATE,
+    HOOK_PRE_DELETE,
+    HOOK_POST_CREATE,
+    HOOK_POST_UPDATE,
+    HOOK_POST_DELETE,
 ) = (
-    'pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete',
+    "pre-create",
+    "pre-update",
+    "pre-delete",
+    "post-create",
+    "post-update",
+    "post-delete",
 )
 
-RESTRICTED_ACTIONS = (UPDATE, REPLACE) = ('update', 'replace')
+RESTRICTED_ACTIONS = (UPDATE, REPLACE) = ("update", "replace")
 
-_TEMPLATE_ENDINGS = ('.yaml', '.template')
+_TEMPLATE_ENDINGS = (".yaml", ".template")
 
-SUPPORT_STATUSES = ('UNKNOWN', 'SUPPORTED', 'DEPRECATED', 'UNSUPPORTED', 'HIDDEN')
+SUPPORT_STATUSES = ("UNKNOWN", "SUPPORTED", "DEPRECATED", "UNSUPPORTED", "HIDDEN")
 
 
 class TemplateResourceKit(Protocol):
@@ -64,14 +74,14 @@ def set_template_resource_kit(kit: TemplateResourceKit | None) -> None:
 
 def _template_kit() -> TemplateResourceKit:
     if _kit is None:
-        raise RuntimeError('Nothing has been set to make resources out of templates')
+        raise RuntimeError("Nothing has been set to make resources out of templates")
     return _kit
 
 
 class LazyClass:
     """A class that is imported when it is first asked for."""
 
-    def __init__(self, loader: Callable[[], Any], target: str = '') -> None:
+    def __init__(self, loader: Callable[[], Any], target: str = "") -> None:
         self._loader = loader
         self._loaded: Any = None
         self.target = target
@@ -101,32 +111,37 @@ def _all_valid(value: Any, is_valid: Callable[[Any], bool]) -> bool:
 
 def is_hook_definition(key: str, value: Any) -> bool:
     """Whether an entry sets hooks; InvalidBreakPointHook if it tries to and fails."""
-    if key != 'hooks':
+    if key != "hooks":
         return False
     if not _all_valid(value, valid_hook_type):
         raise exception.InvalidBreakPointHook(
             message=_('Invalid hook type "%(value)s" for resource breakpoint, acceptable hook types are: %(types)s')
-            % {'value': value, 'types': HOOK_TYPES})
+            % {"value": value, "types": HOOK_TYPES}
+        )
     return True
 
 
 def is_valid_restricted_action(key: str, value: Any) -> bool:
     """Whether an entry restricts actions; InvalidRestrictedAction if it tries to and fails."""
-    if key != 'restricted_actions':
+    if key != "restricted_actions":
         return False
     if not _all_valid(value, valid_restricted_actions):
         raise exception.InvalidRestrictedAction(
-            message=_('Invalid restricted_action type "%(value)s" for resource, acceptable restricted_action '
-                      'types are: %(types)s') % {'value': value, 'types': RESTRICTED_ACTIONS})
+            message=_(
+                'Invalid restricted_action type "%(value)s" for resource, acceptable restricted_action '
+                "types are: %(types)s"
+            )
+            % {"value": value, "types": RESTRICTED_ACTIONS}
+        )
     return True
 
 
 class ResourceInfo:
     """What a registry says of a type; creating one gives the class for its kind."""
 
-    __slots__ = ('_registry', 'path', 'name', 'value', 'user_resource')
+    __slots__ = ("_registry", "path", "name", "value", "user_resource")
 
-    description = ''
+    description = ""
 
     def __new__(cls, registry: ResourceRegistry, path: list[str], value: Any) -> ResourceInfo:
         kind: Any = cls
@@ -138,7 +153,7 @@ class ResourceInfo:
                 kind = ClassResourceInfo
             elif value.endswith(_TEMPLATE_ENDINGS):
                 kind = TemplateResourceInfo
-            elif name.endswith('*'):
+            elif name.endswith("*"):
                 kind = GlobResourceInfo
             else:
                 kind = MapResourceInfo
@@ -160,8 +175,12 @@ class ResourceInfo:
         return not self.user_resource, -len(self.path), self.path
 
     def __eq__(self, other: object) -> bool:
-        return (isinstance(other, ResourceInfo) and self.path == other.path and self.value == other.value
-                and self.user_resource == other.user_resource)
+        return (
+            isinstance(other, ResourceInfo)
+            and self.path == other.path
+            and self.value == other.value
+            and self.user_resource == other.user_resource
+        )
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -187,13 +206,13 @@ class ResourceInfo:
         return self.get_class()
 
     def __str__(self) -> str:
-        return '[%s](User:%s) %s -> %s' % (self.description, self.user_resource, self.name, self.value)
+        return "[%s](User:%s) %s -> %s" % (self.description, self.user_resource, self.name, self.value)
 
 
 class ClassResourceInfo(ResourceInfo):
     """The type is a class."""
 
-    description = 'Plugin'
+    description = "Plugin"
 
     __slots__ = ()
 
@@ -204,9 +223,9 @@ class ClassResourceInfo(ResourceInfo):
 class TemplateResourceInfo(ResourceInfo):
     """The type is a template."""
 
-    description = 'Template'
+    description = "Template"
 
-    __slots__ = ('template_name',)
+    __slots__ = ("template_name",)
 
     def __init__(self, registry: ResourceRegistry, path: list[str], value: Any) -> None:
         super().__init__(registry, path, value)
@@ -228,7 +247,7 @@ class TemplateResourceInfo(ResourceInfo):
 class MapResourceInfo(ResourceInfo):
     """The type is another type."""
 
-    description = 'Mapping'
+    description = "Mapping"
 
     __slots__ = ()
 
@@ -242,15 +261,15 @@ class MapResourceInfo(ResourceInfo):
 class GlobResourceInfo(MapResourceInfo):
     """All types of a prefix are those of another prefix, or one type."""
 
-    description = 'Wildcard Mapping'
+    description = "Wildcard Mapping"
 
     __slots__ = ()
 
     def get_resource_info(self, resource_type: str | None = None, resource_name: str | None = None) -> Any:
         target = self.value
-        if target.endswith('*'):
+        if target.endswith("*"):
             assert resource_type is not None
-            target = target[:-1] + resource_type[len(self.name) - 1:]
+            target = target[:-1] + resource_type[len(self.name) - 1 :]
         return self.registry.get_resource_info(target, resource_name)
 
     def matches(self, resource_type: str) -> bool:
@@ -274,9 +293,10 @@ class _Trail(threading.local):
         if resource_type in self.types or len(self.types) >= _LONGEST_TRAIL:
             raise exception.StackValidationFailed(
                 message=_('The resource registry leads from type "%s" to itself, or through too many others.')
-                % self.types[0])
+                % self.types[0]
+            )
         if resource_type in self.in_vain:
-            raise exception.EntityNotFound(entity='Resource Type', name=resource_type)
+            raise exception.EntityNotFound(entity="Resource Type", name=resource_type)
         self.types.append(resource_type)
         try:
             yield
@@ -296,9 +316,10 @@ _trail = _Trail()
 class ResourceRegistry:
     """The registry of one environment, chained to the global one."""
 
-    def __init__(self, global_registry: ResourceRegistry | None, param_defaults: Mapping[str, Any],
-                 user_env: bool | None = None) -> None:
-        self._registry: dict[str, Any] = {'resources': {}}
+    def __init__(
+        self, global_registry: ResourceRegistry | None, param_defaults: Mapping[str, Any], user_env: bool | None = None
+    ) -> None:
+        self._registry: dict[str, Any] = {"resources": {}}
         self.global_registry = global_registry
         self.param_defaults = param_defaults
         self._is_user = global_registry is not None if user_env is None else user_env
@@ -318,7 +339,7 @@ class ResourceRegistry:
     def _load_registry(self, path: list[str], registry: Mapping[str, Any]) -> None:
         for key, value in registry.items():
             here = [*path, key]
-            if value is None and here == ['resources']:
+            if value is None and here == ["resources"]:
                 continue
             if value is None:
                 self._register_info(here, None)
@@ -326,11 +347,12 @@ class ResourceRegistry:
                 self._level(here)[key] = value
             elif isinstance(value, dict):
                 self._load_registry(here, value)
-            elif isinstance(value, str) and here != ['resources']:
+            elif isinstance(value, str) and here != ["resources"]:
                 self._register_info(here, ResourceInfo(self, here, value))
             else:
                 raise exception.StackValidationFailed(
-                    message=_('The resource registry has no type or map for "%s"') % '/'.join(map(str, here)))
+                    message=_('The resource registry has no type or map for "%s"') % "/".join(map(str, here))
+                )
 
     def _level(self, path: list[str]) -> dict[str, Any]:
         """The map that holds the last key of a path, made if need be."""
@@ -342,15 +364,15 @@ class ResourceRegistry:
     def _register_info(self, path: list[str], info: ResourceInfo | None) -> None:
         name = path[-1]
         level = self._level(path)
-        shown = '/'.join(path)
+        shown = "/".join(path)
         if info is None:
-            if name.endswith('*'):
+            if name.endswith("*"):
                 for other, entry in list(level.items()):
                     if isinstance(entry, ResourceInfo) and other.startswith(name[:-1]):
-                        LOG.warning('Removing %(item)s from %(path)s', {'item': other, 'path': shown})
+                        LOG.warning("Removing %(item)s from %(path)s", {"item": other, "path": shown})
                         del level[other]
             else:
-                LOG.warning('Removing %(item)s from %(path)s', {'item': name, 'path': shown})
+                LOG.warning("Removing %(item)s from %(path)s", {"item": name, "path": shown})
                 level.pop(name, None)
             self._changes += 1
             return
@@ -358,18 +380,20 @@ class ResourceRegistry:
         if isinstance(present, ResourceInfo):
             if present == info:
                 return
-            LOG.warning('Changing %(path)s from %(was)s to %(now)s',
-                        {'path': shown, 'was': str(present.value), 'now': str(info.value)})
+            LOG.warning(
+                "Changing %(path)s from %(was)s to %(now)s",
+                {"path": shown, "was": str(present.value), "now": str(info.value)},
+            )
         info.user_resource = self._is_user
         level[name] = info
         self._changes += 1
 
     def log_resource_info(self, show_all: bool = False, prefix: str | None = None) -> None:
         """Log what is registered, or only the templates among it."""
-        start = '' if prefix is None else '%s ' % prefix
+        start = "" if prefix is None else "%s " % prefix
         for name, info in self._registry.items():
-            if name != 'resources' and (show_all or isinstance(info, TemplateResourceInfo)):
-                LOG.info('%(p)sRegistered: %(t)s', {'p': start, 't': str(info)})
+            if name != "resources" and (show_all or isinstance(info, TemplateResourceInfo)):
+                LOG.info("%(p)sRegistered: %(t)s", {"p": start, "t": str(info)})
 
     def remove_item(self, info: Any) -> None:
         """Take a template out, so that it is not found inside itself."""
@@ -385,7 +409,7 @@ class ResourceRegistry:
 
     def _entries(self, resource_name: str, key: str) -> Iterator[Any]:
         """The values of a key in all entries whose pattern fits a resource."""
-        for pattern, entry in self._registry['resources'].items():
+        for pattern, entry in self._registry["resources"].items():
             if isinstance(entry, Mapping) and key in entry and fnmatch.fnmatchcase(resource_name, pattern):
                 value = entry[key]
                 if isinstance(value, str):
@@ -395,21 +419,21 @@ class ResourceRegistry:
 
     def get_rsrc_restricted_actions(self, resource_name: str) -> set[str]:
         """Actions that must not be done to a resource."""
-        return set(self._entries(resource_name, 'restricted_actions'))
+        return set(self._entries(resource_name, "restricted_actions"))
 
     def matches_hook(self, resource_name: str, hook: str) -> bool:
         """Whether a resource is to stop at a hook."""
-        return any(hook == value for value in self._entries(resource_name, 'hooks'))
+        return any(hook == value for value in self._entries(resource_name, "hooks"))
 
     def remove_resources_except(self, resource_name: str) -> None:
         """Keep of the entries for single resources what is inside those that fit a name."""
-        resources = self._registry['resources']
+        resources = self._registry["resources"]
         kept: dict[str, Any] = {}
         for pattern, entry in resources.items():
             if fnmatch.fnmatchcase(resource_name, pattern):
                 kept.update(entry)
         kept.update(resources.get(resource_name, {}))
-        self._registry['resources'] = kept
+        self._registry["resources"] = kept
         self._changes += 1
 
     # looking up
@@ -422,20 +446,21 @@ class ResourceRegistry:
                 self._register_info([resource_type], ResourceInfo(self, [resource_type], None))
             yield self._registry[resource_type]
         if resource_name:
-            entry = self._registry['resources'].get(resource_name)
+            entry = self._registry["resources"].get(resource_name)
             if entry and resource_type in entry:
                 yield entry[resource_type]
         entry = self._registry.get(resource_type)
         if entry and isinstance(entry, ResourceInfo):
             yield entry
         for pattern in list(self._registry):
-            if pattern.endswith('*'):
+            if pattern.endswith("*"):
                 info = self._registry[pattern]
                 if isinstance(info, ResourceInfo) and info.matches(resource_type):
                     yield info
 
-    def get_resource_info(self, resource_type: str, resource_name: str | None = None, registry_type: Any = None,
-                          ignore: Any = None) -> Any:
+    def get_resource_info(
+        self, resource_type: str, resource_name: str | None = None, registry_type: Any = None, ignore: Any = None
+    ) -> Any:
         """The entry that decides what a type is; EntityNotFound if there is none."""
         if registry_type is not None or ignore is not None:
             return self._look_up(resource_type, resource_name, registry_type, ignore)
@@ -455,13 +480,17 @@ class ResourceRegistry:
                 continue
             if ignore is not None and match == ignore:
                 continue
-            if (match and not match.user_resource and len(info.path) == 1
-                    and not isinstance(info, (TemplateResourceInfo, ClassResourceInfo))):
+            if (
+                match
+                and not match.user_resource
+                and len(info.path) == 1
+                and not isinstance(info, (TemplateResourceInfo, ClassResourceInfo))
+            ):
                 # a mapping of the operator's environment goes on to hold for
                 # this stack when that environment changes
                 self._register_info([resource_type], info)
             return match
-        raise exception.EntityNotFound(entity='Resource Type', name=resource_type)
+        raise exception.EntityNotFound(entity="Resource Type", name=resource_type)
 
     def get_class(self, resource_type: str, resource_name: str | None = None, files: Any = None) -> Any:
         """The class whose schemata a type has."""
@@ -469,11 +498,12 @@ class ResourceRegistry:
 
     def get_class_to_instantiate(self, resource_type: Any, resource_name: str | None = None) -> Any:
         """The class of the resources of a type; StackValidationFailed if it has none."""
-        if resource_type == '':
+        if resource_type == "":
             raise exception.StackValidationFailed(message=_('Resource "%s" has no type') % resource_name)
         if resource_type is None:
             raise exception.StackValidationFailed(
-                message=_('Non-empty resource type is required for resource "%s"') % resource_name)
+                message=_('Non-empty resource type is required for resource "%s"') % resource_name
+            )
         if not isinstance(resource_type, str):
             raise exception.StackValidationFailed(message=_('Resource "%s" type is not a string') % resource_name)
         found = self._remembered()
@@ -490,7 +520,7 @@ class ResourceRegistry:
     def _speaks_of_resources(self) -> bool:
         """Whether an entry is for single resources, so that a class hangs on the name too."""
         above = self.global_registry
-        return bool(self._registry['resources'] or (above is not None and above._registry['resources']))
+        return bool(self._registry["resources"] or (above is not None and above._registry["resources"]))
 
     def _remembered(self) -> dict[Any, Any]:
         """The classes found since the last change of this registry or the global one."""
@@ -519,19 +549,27 @@ class ResourceRegistry:
 
         return level_as_dict(self._registry)
 
-    def get_types(self, cnxt: Any = None, support_status: str | None = None, type_name: str | None = None,
-                  version: str | None = None, with_description: bool = False,
-                  is_allowed: Callable[[Any, str, Any], bool] | None = None) -> list[Any]:
+    def get_types(
+        self,
+        cnxt: Any = None,
+        support_status: str | None = None,
+        type_name: str | None = None,
+        version: str | None = None,
+        with_description: bool = False,
+        is_allowed: Callable[[Any, str, Any], bool] | None = None,
+    ) -> list[Any]:
         """Names of the types that are classes or templates, filtered.
 
         ``is_allowed(context, name, class)`` decides about policy and the
         availability of services; it is only asked if there is a context.
         """
         if support_status is not None and support_status not in SUPPORT_STATUSES:
-            raise exception.Invalid(reason=_('Invalid support status and should be one of %s')
-                                    % str(SUPPORT_STATUSES))
-        candidates = [(name, info) for name, info in list(self._registry.items())
-                      if isinstance(info, (ClassResourceInfo, TemplateResourceInfo))]
+            raise exception.Invalid(reason=_("Invalid support status and should be one of %s") % str(SUPPORT_STATUSES))
+        candidates = [
+            (name, info)
+            for name, info in list(self._registry.items())
+            if isinstance(info, (ClassResourceInfo, TemplateResourceInfo))
+        ]
         if type_name is not None:
             try:
                 ends = patterns.match_ends(type_name, [name for name, _info in candidates])
@@ -542,15 +580,18 @@ class ResourceRegistry:
         for name, info in candidates:
             cls = info.get_class_to_instantiate()
             status = cls.support_status
-            if (status.status == 'HIDDEN' or (version is not None and status.version != version)
-                    or (support_status is not None and status.status != support_status)):
+            if (
+                status.status == "HIDDEN"
+                or (version is not None and status.version != version)
+                or (support_status is not None and status.status != support_status)
+            ):
                 continue
             check = is_allowed or _default_allowed
             if cnxt is not None and check is not None and not check(cnxt, name, cls):
                 continue
             if with_description:
                 described = info.get_class()
-                out.append({'resource_type': name, 'description': described.getdoc() if described else None})
+                out.append({"resource_type": name, "description": described.getdoc() if described else None})
             else:
                 out.append(name)
         return out

@@ -25,16 +25,16 @@ from typing import Any
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import limits
 
-_HEADER = struct.Struct('>I')
+_HEADER = struct.Struct(">I")
 _START_SECONDS = 60.0
-_WORKER = os.path.join(os.path.dirname(__file__), 'sandbox_worker.py')
+_WORKER = os.path.join(os.path.dirname(__file__), "sandbox_worker.py")
 #: runs the file with neither its folder nor the current one among those to import from
-_START = ('import runpy, sys; sys.path[:] = [p for p in sys.path if p]; '
-          'runpy.run_path(sys.argv[1], run_name="__main__")')
+_START = 'import runpy, sys; sys.path[:] = [p for p in sys.path if p]; runpy.run_path(sys.argv[1], run_name="__main__")'
 #: how much longer than its CPU an evaluation may take on a busy machine
 _PATIENCE, _GRACE_SECONDS = 10, 5.0
-_builtin_errors = {name: obj for name, obj in vars(builtins).items()
-                   if isinstance(obj, type) and issubclass(obj, Exception)}
+_builtin_errors = {
+    name: obj for name, obj in vars(builtins).items() if isinstance(obj, type) and issubclass(obj, Exception)
+}
 
 
 class SandboxError(Exception):
@@ -64,29 +64,31 @@ def run(what: str, operation: str, *arguments: Any, share: float = 1) -> Any:
     except Died as exc:
         limits.charge_seconds(seconds)
         if exc.out_of_time:
-            raise ValueError(_('%(what)s takes more than %(seconds)s seconds.')
-                             % {'what': what, 'seconds': round(seconds, 3)}) from None
-        raise ValueError(_('%s uses too much memory.') % what) from None
+            raise ValueError(
+                _("%(what)s takes more than %(seconds)s seconds.") % {"what": what, "seconds": round(seconds, 3)}
+            ) from None
+        raise ValueError(_("%s uses too much memory.") % what) from None
     limits.charge_seconds(used)
     kind, value = answer
-    if kind == 'value':
+    if kind == "value":
         return value
     module, name, args, text = value
-    if kind == 'syntax':
-        raise ValueError(_('Bad expression %s.') % text)
-    if kind == 'memory':
-        raise ValueError(_('%s uses too much memory.') % what)
-    if module == 'builtins' and name in _builtin_errors and args is not None:
+    if kind == "syntax":
+        raise ValueError(_("Bad expression %s.") % text)
+    if kind == "memory":
+        raise ValueError(_("%s uses too much memory.") % what)
+    if module == "builtins" and name in _builtin_errors and args is not None:
         raise _builtin_errors[name](*args)
-    raise type(name, (SandboxError,), {'__module__': module})(text)
+    raise type(name, (SandboxError,), {"__module__": module})(text)
 
 
 class _Helper:
     """One helper process."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen([_python(), '-c', _START, _WORKER],
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, close_fds=True)
+        self._process = subprocess.Popen(
+            [_python(), "-c", _START, _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, close_fds=True
+        )
         try:
             self._read(_START_SECONDS)
         except BaseException:
@@ -131,9 +133,9 @@ class _Helper:
             parts.append(part)
             have += len(part)
             if size == _HEADER.size and have >= size:
-                parts = [b''.join(parts)]
+                parts = [b"".join(parts)]
                 size += _HEADER.unpack_from(parts[0])[0]
-        return b''.join(parts)[_HEADER.size:]
+        return b"".join(parts)[_HEADER.size :]
 
     def kill(self) -> None:
         self._process.kill()
@@ -197,9 +199,9 @@ class _Pool:
 
 def _python() -> str:
     """The interpreter; a server that embeds Python is not it."""
-    if os.path.basename(sys.executable or '').startswith('python'):
+    if os.path.basename(sys.executable or "").startswith("python"):
         return sys.executable
-    return os.path.join(sys.prefix, 'bin', 'python3')
+    return os.path.join(sys.prefix, "bin", "python3")
 
 
 _pool = _Pool()

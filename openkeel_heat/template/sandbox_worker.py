@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_HEADER = struct.Struct('>I')
+_HEADER = struct.Struct(">I")
 _SIMPLE = (str, int, float, bool, type(None))
 _TIMES = (datetime.datetime, datetime.date, datetime.time, datetime.timedelta)
 #: beyond these integers have more digits than Python writes out
@@ -34,11 +34,12 @@ _context: Any = None
 
 def _match(pattern: str, texts: list[str]) -> tuple[str, Any]:
     match = re.compile(pattern).match
-    return 'value', [None if (found := match(text)) is None else found.end() for text in texts]
+    return "value", [None if (found := match(text)) is None else found.end() for text in texts]
 
 
-def _yaql(evaluate: bool, expression: str, data: Any, iterators: int, quota: int, max_size: int,
-          max_items: int) -> tuple[str, Any]:
+def _yaql(
+    evaluate: bool, expression: str, data: Any, iterators: int, quota: int, max_size: int, max_items: int
+) -> tuple[str, Any]:
     global _context
     import yaql
     import yaql.language.exceptions
@@ -48,20 +49,21 @@ def _yaql(evaluate: bool, expression: str, data: Any, iterators: int, quota: int
     engine = _engines.get((iterators, quota))
     if engine is None:
         engine = _engines[iterators, quota] = yaql.YaqlFactory().create(
-            {'yaql.limitIterators': iterators, 'yaql.memoryQuota': quota})
+            {"yaql.limitIterators": iterators, "yaql.memoryQuota": quota}
+        )
     try:
         statement = engine(expression)
     except yaql.language.exceptions.YaqlException as exc:
-        return 'syntax', _describe(exc)
+        return "syntax", _describe(exc)
     if not evaluate:
-        return 'value', None
-    value = statement.evaluate({'data': data}, _context.create_child_context())
-    return 'value', _Plain(max_size, max_items).copy(value)
+        return "value", None
+    value = statement.evaluate({"data": data}, _context.create_child_context())
+    return "value", _Plain(max_size, max_items).copy(value)
 
 
 def _without_library(value: Any) -> Any:
     """A time whose zone is one of the standard library."""
-    zone = getattr(value, 'tzinfo', None)
+    zone = getattr(value, "tzinfo", None)
     if zone is None or isinstance(zone, datetime.timezone):
         return value
     offset = value.utcoffset()
@@ -83,7 +85,7 @@ class _Plain:
             return value
         if isinstance(value, (int, float)):
             if not math.isfinite(value) if isinstance(value, float) else value.bit_length() >= _MAX_BITS:
-                raise ValueError('The result of the yaql expression is a number that JSON cannot hold.')
+                raise ValueError("The result of the yaql expression is a number that JSON cannot hold.")
             return value
         if isinstance(value, _TIMES):
             return _without_library(value)
@@ -96,25 +98,25 @@ class _Plain:
             copied = [self.copy(inner) for inner in items]
             # the order of a set is another in each process
             return sorted(copied, key=repr) if isinstance(value, (set, frozenset)) else copied
-        raise TypeError('The result of the yaql expression holds a %s.' % type(value).__name__)
+        raise TypeError("The result of the yaql expression holds a %s." % type(value).__name__)
 
     def _key(self, key: Any) -> Any:
         if isinstance(key, _SIMPLE):
             return self.copy(key)
-        raise TypeError('The result of the yaql expression has a key that is a %s.' % type(key).__name__)
+        raise TypeError("The result of the yaql expression has a key that is a %s." % type(key).__name__)
 
     def _spend(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise ValueError('The result of the yaql expression is too large.')
+            raise ValueError("The result of the yaql expression is too large.")
 
     def _count(self, count: int) -> None:
         self._spend(4 * count)
         if count > self._max_items:
-            raise ValueError('The result of the yaql expression is too large.')
+            raise ValueError("The result of the yaql expression is too large.")
 
 
-_OPERATIONS: dict[str, Any] = {'match': _match, 'yaql': _yaql}
+_OPERATIONS: dict[str, Any] = {"match": _match, "yaql": _yaql}
 
 
 def _describe(exc: Exception) -> tuple[str, str, Any, str]:
@@ -126,17 +128,17 @@ def _answer(operation: str, arguments: tuple[Any, ...]) -> Any:
     try:
         return _OPERATIONS[operation](*arguments)
     except MemoryError:
-        return 'memory', (None, None, None, None)
+        return "memory", (None, None, None, None)
     except RecursionError:
-        return 'error', ('builtins', 'ValueError', ('The expression is nested too deeply.',), '')
+        return "error", ("builtins", "ValueError", ("The expression is nested too deeply.",), "")
     except Exception as exc:
-        return 'error', _describe(exc)
+        return "error", _describe(exc)
 
 
 def main() -> None:
     # interrupts are meant for the process that started this one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), 'wb')
+    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
     def send(value: Any) -> None:
@@ -144,13 +146,13 @@ def main() -> None:
         target.write(_HEADER.pack(len(data)) + data)
         target.flush()
 
-    send('ready')
+    send("ready")
     while True:
         header = source.read(_HEADER.size)
         if len(header) < _HEADER.size:
             return
         operation, seconds, memory, *arguments = pickle.loads(source.read(_HEADER.unpack(header)[0]))
-        if operation == 'yaql':
+        if operation == "yaql":
             import yaql  # noqa: F401 - what it takes to load it is not the user's
         resource.setrlimit(resource.RLIMIT_AS, (memory << 20, resource.getrlimit(resource.RLIMIT_AS)[1]))
         started = time.process_time()
@@ -161,8 +163,8 @@ def main() -> None:
         try:
             send((reply, time.process_time() - started))
         except MemoryError:
-            send((('memory', (None, None, None, None)), time.process_time() - started))
+            send((("memory", (None, None, None, None)), time.process_time() - started))
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

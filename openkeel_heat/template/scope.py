@@ -30,13 +30,31 @@ class ResourceProxy:
     """What functions may know of a resource."""
 
     ACTIONS = (
-        INIT, CREATE, DELETE, UPDATE, ROLLBACK, SUSPEND, RESUME, ADOPT, SNAPSHOT, CHECK,
+        INIT,
+        CREATE,
+        DELETE,
+        UPDATE,
+        ROLLBACK,
+        SUSPEND,
+        RESUME,
+        ADOPT,
+        SNAPSHOT,
+        CHECK,
     ) = (
-        'INIT', 'CREATE', 'DELETE', 'UPDATE', 'ROLLBACK', 'SUSPEND', 'RESUME', 'ADOPT', 'SNAPSHOT', 'CHECK',
+        "INIT",
+        "CREATE",
+        "DELETE",
+        "UPDATE",
+        "ROLLBACK",
+        "SUSPEND",
+        "RESUME",
+        "ADOPT",
+        "SNAPSHOT",
+        "CHECK",
     )
-    STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
+    STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ("IN_PROGRESS", "FAILED", "COMPLETE")
 
-    __slots__ = ('name', '_definition', '_resource_data')
+    __slots__ = ("name", "_definition", "_resource_data")
 
     def __init__(self, name: str, definition: Callable[[str], Any] | Any, resource_data: NodeData | None) -> None:
         self.name = name
@@ -49,7 +67,7 @@ class ResourceProxy:
         return self._definition(self.name) if callable(self._definition) else self._definition
 
     def _data(self) -> NodeData:
-        assert self._resource_data is not None, 'Resource data not available'
+        assert self._resource_data is not None, "Resource data not available"
         return self._resource_data
 
     @property
@@ -97,9 +115,15 @@ class ResourceProxy:
 class StackDefinition:
     """A template in the scope of one stack."""
 
-    def __init__(self, template: Any, identifier: Any = None, resource_data: Mapping[Any, NodeData] | None = None,
-                 parent_resource: Any = None, zones: Callable[[], list[str]] | None = None,
-                 context: Any = None) -> None:
+    def __init__(
+        self,
+        template: Any,
+        identifier: Any = None,
+        resource_data: Mapping[Any, NodeData] | None = None,
+        parent_resource: Any = None,
+        zones: Callable[[], list[str]] | None = None,
+        context: Any = None,
+    ) -> None:
         self._template = template
         self._identifier = identifier
         self._resource_data: dict[Any, NodeData] = dict(resource_data or {})
@@ -116,8 +140,9 @@ class StackDefinition:
         self._wanted: dict[str, tuple[set[Any], dict[str, set[Any]]]] | None = None
         self._proxies: dict[str, ResourceProxy] = {}
 
-    def clone_with_new_template(self, new_template: Any, identifier: Any,
-                                clear_resource_data: bool = False) -> StackDefinition:
+    def clone_with_new_template(
+        self, new_template: Any, identifier: Any, clear_resource_data: bool = False
+    ) -> StackDefinition:
         """The same stack with another template."""
         data = None if clear_resource_data else self._resource_data
         return type(self)(new_template, identifier, data, self._parent_resource, self._zones_source, self._context)
@@ -153,7 +178,7 @@ class StackDefinition:
     def get_availability_zones(self) -> list[str]:
         """Names of the availability zones, asked for once."""
         if self._zones is None:
-            self._zones = ['nova'] if self._zones_source is None else self._zones_source()
+            self._zones = ["nova"] if self._zones_source is None else self._zones_source()
         return self._zones
 
     # resources
@@ -222,7 +247,8 @@ class StackDefinition:
             if not self._is_enabled(resource_name):
                 raise KeyError(resource_name)
             proxy = self._proxies[resource_name] = ResourceProxy(
-                resource_name, self.resource_definition, self._resource_data.get(resource_name))
+                resource_name, self.resource_definition, self._resource_data.get(resource_name)
+            )
         return proxy
 
     __getitem__ = resource
@@ -237,12 +263,14 @@ class StackDefinition:
         known = self._template.definitions
         graph = Dependencies()
         for name, required_names in requirements.items():
-            if '/' in name or '\0' in name:
+            if "/" in name or "\0" in name:
                 raise exception.StackValidationFailed(
-                    message=_('Resource name may not contain "%s"') % ('/' if '/' in name else '\\0'))
+                    message=_('Resource name may not contain "%s"') % ("/" if "/" in name else "\\0")
+                )
             if len(name) > LONGEST_NAME:
                 raise exception.StackValidationFailed(
-                    message=_('Resource name may not have more than %d characters') % LONGEST_NAME)
+                    message=_("Resource name may not have more than %d characters") % LONGEST_NAME
+                )
             if required_names is None or not self.has_all(known[name].static_references or ()):
                 with self._told(name):
                     required_names = self.resource_definition(name).required_resource_names()
@@ -263,8 +291,7 @@ class StackDefinition:
         except exception.HeatException:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, SandboxError) as exc:
-            raise exception.StackValidationFailed(path=[self._template.RESOURCES, str(name)],
-                                                  message=str(exc)) from exc
+            raise exception.StackValidationFailed(path=[self._template.RESOURCES, str(name)], message=str(exc)) from exc
 
     def _requirements(self) -> dict[str, Iterable[str] | None]:
         """What each resource that is not left out needs; None where its definition has to be bound to tell.
@@ -311,8 +338,9 @@ class StackDefinition:
             self._wanted = index
         return self._wanted
 
-    def wanted_attributes(self, resource_name: str, in_resources: bool = True,
-                          in_outputs: bool | Iterable[str] = True) -> frozenset[Any]:
+    def wanted_attributes(
+        self, resource_name: str, in_resources: bool = True, in_outputs: bool | Iterable[str] = True
+    ) -> frozenset[Any]:
         """Attributes of a resource that others refer to.
 
         An attribute is a name, a tuple of a name and a path, or ``*`` for all.

@@ -32,7 +32,7 @@ _classes: dict[tuple[str, str], Any] = {}
 class TemplatePluginNotRegistered(exception.HeatException):
     """A template class of a plugin cannot be loaded."""
 
-    msg_fmt = _('Could not load %(name)s: %(error)s')
+    msg_fmt = _("Could not load %(name)s: %(error)s")
 
 
 def template_classes() -> dict[tuple[str, str], Any]:
@@ -45,8 +45,8 @@ def template_classes() -> dict[tuple[str, str], Any]:
         found: dict[tuple[str, str], Any] = {}
         from importlib import metadata
 
-        for entry in metadata.entry_points(group='heat.templates'):
-            key, _dot, value = entry.name.partition('.')
+        for entry in metadata.entry_points(group="heat.templates"):
+            key, _dot, value = entry.name.partition(".")
             if (key, value) not in BUILTIN_CLASSES:
                 try:
                     found[key, value] = entry.load()
@@ -62,9 +62,9 @@ def get_version(template_data: Mapping[str, Any], available_versions: Any) -> tu
     keys = {key for key, _value in available_versions}
     present = [key for key, value in template_data.items() if key in keys and isinstance(value, str)]
     if len(present) > 1:
-        raise exception.InvalidTemplateVersion(explanation=_('Ambiguous versions (%s)') % ', '.join(present))
+        raise exception.InvalidTemplateVersion(explanation=_("Ambiguous versions (%s)") % ", ".join(present))
     if not present:
-        raise exception.InvalidTemplateVersion(explanation=_('Template version was not provided'))
+        raise exception.InvalidTemplateVersion(explanation=_("Template version was not provided"))
     return present[0], template_data[present[0]]
 
 
@@ -75,12 +75,17 @@ def get_template_class(template_data: Mapping[str, Any]) -> Any:
     found = available.get(version)
     if found is None:
         values = sorted(value for key, value in available if key == version[0])
-        wording = (_('"%(version)s". "%(version_type)s" should be one of: %(available)s') if len(values) > 1
-                   else _('"%(version)s". "%(version_type)s" should be: %(available)s'))
-        raise exception.InvalidTemplateVersion(explanation=wording % {
-            'version': ': '.join(version), 'version_type': version[0], 'available': ', '.join(values)})
+        wording = (
+            _('"%(version)s". "%(version_type)s" should be one of: %(available)s')
+            if len(values) > 1
+            else _('"%(version)s". "%(version_type)s" should be: %(available)s')
+        )
+        raise exception.InvalidTemplateVersion(
+            explanation=wording
+            % {"version": ": ".join(version), "version_type": version[0], "available": ", ".join(values)}
+        )
     if isinstance(found, str):
-        module, _colon, name = found.partition(':')
+        module, _colon, name = found.partition(":")
         found = available[version] = getattr(importlib.import_module(module), name)
     return found
 
@@ -118,8 +123,9 @@ class Template(Mapping[str, Any]):
     def __new__(cls, template: Mapping[str, Any], *args: Any, **kwargs: Any) -> Template:
         return super().__new__(get_template_class(template) if cls is Template else cls)
 
-    def __init__(self, template: dict[str, Any], template_id: Any = None, files: Mapping[str, str] | None = None,
-                 env: Any = None) -> None:
+    def __init__(
+        self, template: dict[str, Any], template_id: Any = None, files: Mapping[str, str] | None = None, env: Any = None
+    ) -> None:
         self.id = template_id
         self.t = template
         self.files: Mapping[str, str] = {} if files is None else files
@@ -150,8 +156,9 @@ class Template(Mapping[str, Any]):
     def compile_context(self) -> nodes.CompileContext:
         """What snippets of this template are compiled with."""
         if self._compile_context is None:
-            self._compile_context = nodes.CompileContext(self.functions, self.parser_condition_functions(),
-                                                         self._names_resource)
+            self._compile_context = nodes.CompileContext(
+                self.functions, self.parser_condition_functions(), self._names_resource
+            )
         return self._compile_context
 
     def _names_resource(self, name: Any) -> bool:
@@ -163,11 +170,11 @@ class Template(Mapping[str, Any]):
         table.update(self.condition_functions)
         return table
 
-    def parse(self, scope: Any, snippet: Any, path: str = '') -> Any:
+    def parse(self, scope: Any, snippet: Any, path: str = "") -> Any:
         """A raw snippet, compiled and bound to a scope."""
         return self._parse(scope, nodes.compile_snippet(snippet, self.compile_context, path))
 
-    def parse_condition(self, scope: Any, snippet: Any, path: str = '') -> Any:
+    def parse_condition(self, scope: Any, snippet: Any, path: str = "") -> Any:
         """A raw condition, compiled and bound to a scope."""
         return self._parse(scope, nodes.compile_condition(snippet, self.compile_context, path))
 
@@ -189,8 +196,12 @@ class Template(Mapping[str, Any]):
     def static_references(self) -> bool:
         """Whether resources refer to each other in the same way in every stack and at any time."""
         if self._static is None:
-            self._static = not any(definition.flags & (nodes.UNSETTLED | nodes.DYNAMIC)
-                                   for definition in self.definitions.values()) and self._outputs_static()
+            self._static = (
+                not any(
+                    definition.flags & (nodes.UNSETTLED | nodes.DYNAMIC) for definition in self.definitions.values()
+                )
+                and self._outputs_static()
+            )
         return self._static
 
     def _outputs_static(self) -> bool:
@@ -209,8 +220,9 @@ class Template(Mapping[str, Any]):
         """The same as :meth:`param_schemata`."""
         return self.param_schemata(param_defaults)
 
-    def parameters(self, stack_identifier: Any, user_params: Mapping[str, Any],
-                   param_defaults: Mapping[str, Any] | None = None) -> Any:
+    def parameters(
+        self, stack_identifier: Any, user_params: Mapping[str, Any], param_defaults: Mapping[str, Any] | None = None
+    ) -> Any:
         """The Parameters of a stack."""
         raise NotImplementedError
 
@@ -293,20 +305,23 @@ class Template(Mapping[str, Any]):
         if not isinstance(resources, Mapping):
             # the words in which clients know this mistake
             raise exception.StackValidationFailed(
-                message="'%s' object has no attribute 'values'" % type(resources).__name__)
+                message="'%s' object has no attribute 'values'" % type(resources).__name__
+            )
         for resource in resources.values():
             if not resource:
-                raise exception.StackValidationFailed(message=_('Each Resource must contain a Type key.'))
+                raise exception.StackValidationFailed(message=_("Each Resource must contain a Type key."))
             if not isinstance(resource, Mapping):
                 raise exception.StackValidationFailed(
-                    message=_('Resources must contain Resource. Found a [%s] instead') % type(resource))
-            if not resource.get('Type'):
-                raise exception.StackValidationFailed(message=_('Each Resource must contain a Type key.'))
+                    message=_("Resources must contain Resource. Found a [%s] instead") % type(resource)
+                )
+            if not resource.get("Type"):
+                raise exception.StackValidationFailed(message=_("Each Resource must contain a Type key."))
         self._validated = True
 
     @classmethod
-    def create_empty_template(cls, version: tuple[str, str] = ('heat_template_version', '2015-04-30'),
-                              from_template: Template | None = None) -> Template:
+    def create_empty_template(
+        cls, version: tuple[str, str] = ("heat_template_version", "2015-04-30"), from_template: Template | None = None
+    ) -> Template:
         """A template without resources, new or like another one."""
         if from_template is not None:
             template = copy.deepcopy(from_template)
@@ -315,8 +330,13 @@ class Template(Mapping[str, Any]):
         return cls({version[0]: version[1]})
 
     @classmethod
-    def load(cls, template: Mapping[str, Any], files: Mapping[str, str] | None = None, env: Any = None,
-             template_id: Any = None) -> Template:
+    def load(
+        cls,
+        template: Mapping[str, Any],
+        files: Mapping[str, str] | None = None,
+        env: Any = None,
+        template_id: Any = None,
+    ) -> Template:
         """A template of its parts."""
         return cls(dict(template), template_id, files, env)
 

@@ -20,13 +20,22 @@ from openkeel_heat.common import exceptions as exception, strict_json
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import limits as bounds, yaml_reader
 
-VERSION_KEYS = ('HeatTemplateFormatVersion', 'heat_template_version', 'AWSTemplateFormatVersion')
+VERSION_KEYS = ("HeatTemplateFormatVersion", "heat_template_version", "AWSTemplateFormatVersion")
 
 ENVIRONMENT_SECTIONS = (
-    PARAMETERS, RESOURCE_REGISTRY, PARAMETER_DEFAULTS, ENCRYPTED_PARAM_NAMES, EVENT_SINKS, PARAMETER_MERGE_STRATEGIES,
+    PARAMETERS,
+    RESOURCE_REGISTRY,
+    PARAMETER_DEFAULTS,
+    ENCRYPTED_PARAM_NAMES,
+    EVENT_SINKS,
+    PARAMETER_MERGE_STRATEGIES,
 ) = (
-    'parameters', 'resource_registry', 'parameter_defaults', 'encrypted_param_names', 'event_sinks',
-    'parameter_merge_strategies',
+    "parameters",
+    "resource_registry",
+    "parameter_defaults",
+    "encrypted_param_names",
+    "event_sinks",
+    "parameter_merge_strategies",
 )
 
 #: errors beyond so many characters are told in the words of the parser in C: the other one is fifty times slower
@@ -37,8 +46,8 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b'{}[]"'))
 def _mark_with_snippet(text: str, mark: Any) -> Any:
     if mark is None:
         return None
-    pointer = sum(len(line) + 1 for line in text.split('\n')[:mark.line]) + mark.column
-    return yaml.Mark(mark.name, mark.index, mark.line, mark.column, text + '\0', pointer)
+    pointer = sum(len(line) + 1 for line in text.split("\n")[: mark.line]) + mark.column
+    return yaml.Mark(mark.name, mark.index, mark.line, mark.column, text + "\0", pointer)
 
 
 def _read_yaml(text: str, limits: bounds.Limits) -> Any:
@@ -51,13 +60,16 @@ def _read_yaml(text: str, limits: bounds.Limits) -> Any:
         exc.context_mark = _mark_with_snippet(text, exc.context_mark)
         exc.problem_mark = _mark_with_snippet(text, exc.problem_mark)
         raise
+    except yaml.reader.ReaderError:
+        yaml.reader.Reader(text)  # raises what the other parser says of a character that YAML does not have
+        raise
     except yaml.MarkedYAMLError as exc:
         error = exc
     mark = error.problem_mark or error.context_mark
     # the two parsers differ in what they take, which nearly always is a pair of surrogates
-    strange = error.problem is not None and 'Unicode character escape' in error.problem
+    strange = error.problem is not None and "Unicode character escape" in error.problem
     if strange or mark is None or mark.index < _SLOWLY_READ:
-        start = text if strange else text[:_SLOWLY_READ + 10_000]
+        start = text if strange else text[: _SLOWLY_READ + 10_000]
         try:
             yaml.compose(start, Loader=yaml.SafeLoader)
             if start == text:
@@ -93,16 +105,16 @@ def _may_be_deep(text: str, limit: int) -> bool:
     What is left of the text are the brackets outside of strings.  A pass takes away every innermost pair, and with
     it one level, sometimes two.
     """
-    raw = text.encode('utf-8', 'surrogatepass')
-    if b'\\' in raw:
-        raw = raw.replace(b'\\\\', b'').replace(b'\\"', b'')
-    raw = raw.translate(None, _NO_BRACKETS).replace(b'""', b'')
+    raw = text.encode("utf-8", "surrogatepass")
+    if b"\\" in raw:
+        raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    raw = raw.translate(None, _NO_BRACKETS).replace(b'""', b"")
     if b'"' in raw:
-        raw = b''.join(raw.split(b'"')[::2])
+        raw = b"".join(raw.split(b'"')[::2])
     for _pass in range(limit // 2):
         if not raw:
             return False
-        raw = raw.replace(b'{}', b'').replace(b'[]', b'')
+        raw = raw.replace(b"{}", b"").replace(b"[]", b"")
     return bool(raw)
 
 
@@ -127,12 +139,13 @@ def check_size(text: str, limit: int | None = None) -> None:
     allowed = bounds.current().max_template_size if limit is None else limit
     if len(text) > allowed:
         raise exception.RequestLimitExceeded(
-            message=_('Template size (%(actual_len)s bytes) exceeds maximum allowed size (%(limit)s bytes).')
-            % {'actual_len': len(text), 'limit': allowed})
+            message=_("Template size (%(actual_len)s bytes) exceeds maximum allowed size (%(limit)s bytes).")
+            % {"actual_len": len(text), "limit": allowed}
+        )
 
 
 def _parse_error(url: str | None, error: Any) -> str:
-    return _('Error parsing template %(tmpl)s %(yea)s') % {'tmpl': url or '[root stack]', 'yea': error}
+    return _("Error parsing template %(tmpl)s %(yea)s") % {"tmpl": url or "[root stack]", "yea": error}
 
 
 def _refuse_duplicates(text: str, url: str | None) -> None:
@@ -150,9 +163,9 @@ def simple_parse(text: str | bytes, url: str | None = None, limits: bounds.Limit
     """Parse a text without looking for a version key."""
     limits = limits or bounds.current()
     if isinstance(text, bytes):
-        text = text.decode('utf-8')
+        text = text.decode("utf-8")
     if not isinstance(text, str):
-        raise ValueError(_('The template is not a JSON object or YAML mapping.'))
+        raise ValueError(_("The template is not a JSON object or YAML mapping."))
     data: Any
     try:
         data = load_json(text, limits.max_nesting)
@@ -169,7 +182,7 @@ def simple_parse(text: str | bytes, url: str | None = None, limits: bounds.Limit
         if limits.refuse_duplicate_keys and isinstance(data, dict):
             _refuse_duplicates(text, url)
     if not isinstance(data, dict):
-        raise ValueError(_('The template is not a JSON object or YAML mapping.'))
+        raise ValueError(_("The template is not a JSON object or YAML mapping."))
     return data
 
 
@@ -179,7 +192,7 @@ def parse(text: str, url: str | None = None, limits: bounds.Limits | None = None
     check_size(text if isinstance(text, str) else str(text), limits.max_template_size)
     data = simple_parse(text, url, limits)
     if not any(key in data for key in VERSION_KEYS):
-        raise ValueError(_('Template format version not found.'))
+        raise ValueError(_("Template format version not found."))
     return data
 
 
@@ -189,7 +202,7 @@ def parse_environment(text: str | None, limits: bounds.Limits | None = None) -> 
     if text is None:
         return {}
     if not isinstance(text, str):
-        raise ValueError(_('The environment is not a valid YAML mapping data type.'))
+        raise ValueError(_("The environment is not a valid YAML mapping data type."))
     try:
         env = _read_yaml(text, limits)
     except yaml.YAMLError as exc:
@@ -197,7 +210,7 @@ def parse_environment(text: str | None, limits: bounds.Limits | None = None) -> 
     if env is None:
         env = {}
     if not isinstance(env, dict):
-        raise ValueError(_('The environment is not a valid YAML mapping data type.'))
+        raise ValueError(_("The environment is not a valid YAML mapping data type."))
     return validate_environment(env)
 
 
@@ -221,7 +234,7 @@ def default_for_missing(env: dict[str, Any]) -> None:
 def convert_json_to_yaml(text: str) -> str:
     """A CFN template in JSON as YAML with Heat's version key."""
     data = json.loads(text)
-    out = {'HeatTemplateFormatVersion': '2012-12-12'}
-    out.update((k, v) for k, v in data.items() if k != 'AWSTemplateFormatVersion')
-    dumper: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
+    out = {"HeatTemplateFormatVersion": "2012-12-12"}
+    out.update((k, v) for k, v in data.items() if k != "AWSTemplateFormatVersion")
+    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     return yaml.dump(out, Dumper=dumper)

@@ -38,8 +38,8 @@ from openkeel_heat.template import limits as bounds
 #: characters; numbers of base 60 take time that grows with the square of it
 _LONGEST_NUMBER = 4300
 
-_Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-_TAG = 'tag:yaml.org,2002:'
+_Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG = "tag:yaml.org,2002:"
 _MERGE: Any = object()
 _NO_KEY: Any = object()
 _OPEN: Any = object()
@@ -51,7 +51,7 @@ class _Scalars:
     def __init__(self, parser: Any) -> None:
         self._parser = parser
         self._constructor = SafeConstructor()
-        self.plain: dict[str, Any] = {'<<': _MERGE}
+        self.plain: dict[str, Any] = {"<<": _MERGE}
 
     def resolve(self, event: Any) -> Any:
         text = event.value
@@ -66,26 +66,26 @@ class _Scalars:
         text = event.value
         if not tag.startswith(_TAG):
             raise unknown_tag(tag, event.start_mark)
-        kind = tag[len(_TAG):]
-        if kind in ('str', 'timestamp', 'value'):
+        kind = tag[len(_TAG) :]
+        if kind in ("str", "timestamp", "value"):
             return text
-        if kind == 'null':
+        if kind == "null":
             return None
         node = yaml.ScalarNode(tag, text, event.start_mark, event.end_mark)
         try:
-            if kind == 'bool':
+            if kind == "bool":
                 return self._constructor.construct_yaml_bool(node)
-            if kind == 'int' or kind == 'float':
+            if kind == "int" or kind == "float":
                 return self._number(kind, node)
         except LookupError:
             # a tag in front of something else
-            raise ConstructorError(None, None, 'found no %s' % kind, event.start_mark) from None
+            raise ConstructorError(None, None, "found no %s" % kind, event.start_mark) from None
         raise unknown_tag(tag, event.start_mark)
 
     def _number(self, kind: str, node: Any) -> Any:
         if len(node.value) > _LONGEST_NUMBER:
             raise bad_number(node.start_mark)
-        construct = self._constructor.construct_yaml_int if kind == 'int' else self._constructor.construct_yaml_float
+        construct = self._constructor.construct_yaml_int if kind == "int" else self._constructor.construct_yaml_float
         try:
             number = construct(node)
         except OverflowError:
@@ -96,17 +96,17 @@ class _Scalars:
 
 
 def bad_number(mark: Any) -> ConstructorError:
-    return ConstructorError(None, None, 'found a number that JSON cannot hold', mark)
+    return ConstructorError(None, None, "found a number that JSON cannot hold", mark)
 
 
 def unknown_tag(tag: str, mark: Any) -> ConstructorError:
-    return ConstructorError(None, None, 'could not determine a constructor for the tag %r' % tag, mark)
+    return ConstructorError(None, None, "could not determine a constructor for the tag %r" % tag, mark)
 
 
 class _Frame:
     """A map or list that is being read."""
 
-    __slots__ = ('data', 'is_map', 'key', 'merges', 'anchor', 'size', 'mark', 'key_mark')
+    __slots__ = ("data", "is_map", "key", "merges", "anchor", "size", "mark", "key_mark")
 
     def __init__(self, data: Any, is_map: bool, anchor: str | None, size: int, mark: Any) -> None:
         self.data = data
@@ -149,8 +149,9 @@ class _Reader:
         data = self._document()
         event = parser.get_event()
         if type(event) is not StreamEndEvent:
-            raise ComposerError('expected a single document in the stream', start, 'but found another document',
-                                event.start_mark)
+            raise ComposerError(
+                "expected a single document in the stream", start, "but found another document", event.start_mark
+            )
         return data
 
     def _document(self) -> Any:
@@ -172,7 +173,7 @@ class _Reader:
                 if lenient:
                     text = event.value = _joined(event)
                 size += 1 + len(text)
-                if event.tag is not None and event.tag != '!':
+                if event.tag is not None and event.tag != "!":
                     value = scalars.tagged(event)
                 elif event.implicit[0]:
                     value = plain[text] if text in plain else scalars.resolve(event)
@@ -184,7 +185,7 @@ class _Reader:
                     value = text
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 is_map = kind is MappingStartEvent
-                if event.tag is not None and event.tag not in ('!', _TAG + ('map' if is_map else 'seq')):
+                if event.tag is not None and event.tag not in ("!", _TAG + ("map" if is_map else "seq")):
                     raise unknown_tag(event.tag, event.start_mark)
                 if len(stack) >= max_depth:
                     raise bounds.too_deep()
@@ -212,10 +213,11 @@ class _Reader:
             elif kind is DocumentStartEvent:
                 continue
             else:
-                raise ComposerError(None, None, 'unexpected event', event.start_mark)
+                raise ComposerError(None, None, "unexpected event", event.start_mark)
             if size > max_size:
                 raise exception.RequestLimitExceeded(
-                    message=_('Template expands to more than %s characters.') % max_size)
+                    message=_("Template expands to more than %s characters.") % max_size
+                )
             if frame is None:
                 result = value
             elif not frame.is_map:
@@ -232,38 +234,39 @@ class _Reader:
                 else:
                     try:
                         if unique and frame.key in frame.data:
-                            raise ConstructorError('while constructing a mapping', frame.mark, 'found duplicate key',
-                                                   frame.key_mark)
+                            raise ConstructorError(
+                                "while constructing a mapping", frame.mark, "found duplicate key", frame.key_mark
+                            )
                         frame.data[frame.key] = value
                     except TypeError:
-                        raise ConstructorError('while constructing a mapping', frame.mark, 'found unhashable key',
-                                               frame.key_mark) from None
+                        raise ConstructorError(
+                            "while constructing a mapping", frame.mark, "found unhashable key", frame.key_mark
+                        ) from None
                 frame.key = _NO_KEY
 
     def _anchor(self, event: Any, value: Any, size: int) -> None:
         if event.anchor in self._anchors:
-            raise ComposerError('found duplicate anchor %r' % event.anchor, None, 'second occurrence',
-                                event.start_mark)
+            raise ComposerError("found duplicate anchor %r" % event.anchor, None, "second occurrence", event.start_mark)
         self._anchors[event.anchor] = (value, size)
 
     def _alias(self, event: Any) -> tuple[Any, int]:
         if event.anchor not in self._anchors:
-            raise ComposerError(None, None, 'found undefined alias %r' % event.anchor, event.start_mark)
+            raise ComposerError(None, None, "found undefined alias %r" % event.anchor, event.start_mark)
         found = self._anchors[event.anchor]
         if found[0] is _OPEN:
-            raise ConstructorError(None, None, 'found unconstructable recursive node', event.start_mark)
+            raise ConstructorError(None, None, "found unconstructable recursive node", event.start_mark)
         return found
 
 
 def _joined(event: Any) -> str:
     """A text whose pairs of surrogates are the characters that they stand for."""
     text: str = event.value
-    if not any('\ud800' <= char <= '\udfff' for char in text):
+    if not any("\ud800" <= char <= "\udfff" for char in text):
         return text
     try:
-        return text.encode('utf-16', 'surrogatepass').decode('utf-16')
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        raise ConstructorError(None, None, 'found half of a surrogate pair', event.start_mark) from None
+        raise ConstructorError(None, None, "found half of a surrogate pair", event.start_mark) from None
 
 
 def _merge_sources(value: Any, mark: Any, value_mark: Any) -> list[Any]:
@@ -271,9 +274,13 @@ def _merge_sources(value: Any, mark: Any, value_mark: Any) -> list[Any]:
     sources = list(reversed(value)) if isinstance(value, list) else [value]
     for source in sources:
         if not isinstance(source, dict):
-            raise ConstructorError('while constructing a mapping', mark,
-                                   'expected a mapping or list of mappings for merging, but found %s'
-                                   % ('sequence' if isinstance(source, list) else 'scalar'), value_mark)
+            raise ConstructorError(
+                "while constructing a mapping",
+                mark,
+                "expected a mapping or list of mappings for merging, but found %s"
+                % ("sequence" if isinstance(source, list) else "scalar"),
+                value_mark,
+            )
     return sources
 
 

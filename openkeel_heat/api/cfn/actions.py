@@ -146,9 +146,7 @@ def describe_stack_resources(rpc: Any, context: Any, given: Params) -> dict[str,
         identity = _identity(rpc, context, name)
     else:
         identity = rpc.find_physical_resource(context, physical_resource_id=physical)
-    found = rpc.describe_stack_resources(
-        context, stack_identity=identity, resource_name=given.get("LogicalResourceId")
-    )
+    found = rpc.describe_stack_resources(context, stack_identity=identity, resource_name=given.get("LogicalResourceId"))
     return {"StackResources": [views.resource(record) for record in found]}
 
 

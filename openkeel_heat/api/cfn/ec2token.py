@@ -51,6 +51,10 @@ IDENTITY = (
 )
 
 
+#: Access key, date, region, service, ``aws4_request``.
+_PARTS_OF_A_CREDENTIAL = 5
+
+
 class EC2Token:
     """The filter.  `conf` is that of the section; it goes before ``[ec2authtoken]``."""
 
@@ -131,9 +135,36 @@ class EC2Token:
             return url, answer.headers["X-Subject-Token"], answer.json()["token"]
         except (keystone.Unauthorized, keystone.Forbidden, keystone.NotFound) as error:
             raise _refused(str(error)) from error
+        except keystone.InternalServerError as error:
+            # Keystone breaks over a signature that has not the form of any version.
+            if not conforms(signed["ec2Credentials"]):
+                raise errors.IncompleteSignature() from error
+            LOG.error("Cloud %s fails to check a signature", cloud)
+            raise errors.InternalFailure("Service misconfigured") from error
         except (keystone.ClientException, AttributeError, KeyError, ValueError) as error:
             LOG.error("Cloud %s could not be asked for a token: %s", cloud, type(error).__name__)
             raise errors.InternalFailure("Service misconfigured") from error
+
+
+def conforms(signed: dict[str, Any]) -> bool:
+    """Whether what was signed has all that a signature of some version needs."""
+    given, headers = signed["params"], signed["headers"]
+    version = given.get("SignatureVersion")
+    if version == "0":
+        return "Action" in given and "Timestamp" in given
+    if version in ("1", "2"):
+        return True
+    authorization = headers.get("Authorization")
+    if authorization is None:
+        algorithm, scope = given.get("X-Amz-Algorithm", ""), given.get("X-Amz-Credential", "")
+        names = given.get("X-Amz-SignedHeaders", "")
+    else:
+        algorithm, scope = authorization, _part(authorization, "Credential=")
+        names = _part(authorization, "SignedHeaders=")
+    parts = scope.split("/")
+    date = headers.get("X-Amz-Date") or given.get("X-Amz-Date", "")
+    whole = len(parts) == _PARTS_OF_A_CREDENTIAL and all(parts)
+    return whole and algorithm.startswith("AWS4-HMAC-SHA256") and bool(names) and date.startswith(parts[1])
 
 
 def _refused(reason: str) -> errors.CfnError:

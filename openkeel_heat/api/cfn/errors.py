@@ -69,12 +69,8 @@ MissingAuthenticationToken = _define(
     "MissingAuthenticationToken",
     _("Does not contain a valid AWS Access Key or certificate"),
 )
-MissingParameter = _define(
-    "MissingParameter", 400, "MissingParameter", _("A mandatory input parameter is missing")
-)
-AlreadyExists = _define(
-    "AlreadyExists", 400, "AlreadyExists", _("Resource with the name requested already exists")
-)
+MissingParameter = _define("MissingParameter", 400, "MissingParameter", _("A mandatory input parameter is missing"))
+AlreadyExists = _define("AlreadyExists", 400, "AlreadyExists", _("Resource with the name requested already exists"))
 AccessDenied = _define("AccessDenied", 403, "AccessDenied", _("User is not authorized to perform action"))
 SignatureDoesNotMatch = _define(
     "SignatureDoesNotMatch",

@@ -90,8 +90,7 @@ def stack(record: Mapping[str, Any]) -> dict[str, Any]:
 def _dotted(value: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping with dots for the colons in its keys, which XML would take for name spaces."""
     return {
-        str(key).replace(":", "."): _dotted(inner) if isinstance(inner, dict) else inner
-        for key, inner in value.items()
+        str(key).replace(":", "."): _dotted(inner) if isinstance(inner, dict) else inner for key, inner in value.items()
     }
 
 

@@ -89,8 +89,8 @@ class API:
         endpoint, variables = match
         if isinstance(endpoint, routes.Missing):
             headers = [("Allow", endpoint.allowed)]
-            raise exc.HTTPNoContent(headers=headers) if method == "OPTIONS" else exc.HTTPMethodNotAllowed(
-                headers=headers
+            raise (
+                exc.HTTPNoContent(headers=headers) if method == "OPTIONS" else exc.HTTPMethodNotAllowed(headers=headers)
             )
         result = self._call(endpoint, Request(environ, self.rpc), variables)
         return response.send(start_response, response.STATUS_OK, response.to_json(result))

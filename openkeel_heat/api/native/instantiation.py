@@ -151,7 +151,7 @@ class InstantiationData:
                         raise ValueError(_('environment section "%s" is not a mapping') % section)
         text.default_for_missing(env)
         parameters = self.body.get("parameters", {})
-        if parameters == []:
+        if parameters in ([], ""):
             parameters = {}  # how some languages write an empty mapping
         if not isinstance(parameters, dict):
             raise _wrong_type("parameters", "mapping")
@@ -164,17 +164,23 @@ class InstantiationData:
             return {}
         if not isinstance(files, dict):
             raise _wrong_type("files", "mapping")
+        if not all(isinstance(content, str) for content in files.values()):
+            raise _wrong_type("files", "mapping of strings")
         return files
 
     def environment_files(self) -> list[str] | None:
         names = self.body.get("environment_files")
-        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        if not names:
+            return None
+        if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
             raise _wrong_type("environment_files", "list of strings")
         return names
 
     def files_container(self) -> str | None:
         name = self.body.get("files_container")
-        if name is not None and not isinstance(name, str):
+        if not name:
+            return None
+        if not isinstance(name, str):
             raise _wrong_type("files_container", "string")
         return name
 
@@ -198,6 +204,9 @@ class InstantiationData:
             args["timeout_mins"] = _minutes(args["timeout_mins"])
         if args.get("tags") is not None:
             args["tags"] = checks.tags(args["tags"])
+        cleared = args.get("clear_parameters", [])
+        if not (isinstance(cleared, (list, str)) and all(isinstance(name, str) for name in cleared)):
+            raise _wrong_type("clear_parameters", "list of strings")
         if "converge" in args and not update:
             raise exc.HTTPBadRequest(
                 _("%s flag only supported in stack update (or update preview) request.") % "converge"

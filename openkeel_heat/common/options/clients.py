@@ -33,9 +33,7 @@ _ENDPOINT_TYPES = ["publicURL", "internalURL", "adminURL", "public", "internal",
 def _connection(endpoint_type: str | None, insecure: bool | None) -> list[cfg.Opt]:
     kept: Any = {"choices": _ENDPOINT_TYPES}
     return [
-        cfg.StrOpt(
-            "endpoint_type", default=endpoint_type, help="Which endpoint of the catalogue is called.", **kept
-        ),
+        cfg.StrOpt("endpoint_type", default=endpoint_type, help="Which endpoint of the catalogue is called.", **kept),
         cfg.StrOpt("ca_file", help="File of the authorities that the service's certificate is checked against."),
         cfg.StrOpt("cert_file", help="File of our own certificate, in PEM form."),
         cfg.StrOpt("key_file", help="File of the private key of our own certificate, in PEM form."),

@@ -168,9 +168,7 @@ engine: list[cfg.Opt] = [
         default="HEAT_CFNTOOLS",
         help="What is made of a server's user data when its template does not say.",
     ),
-    cfg.ListOpt(
-        "hidden_stack_tags", default=[], help="Stacks with one of these tags are left out of ordinary lists."
-    ),
+    cfg.ListOpt("hidden_stack_tags", default=[], help="Stacks with one of these tags are left out of ordinary lists."),
     cfg.BoolOpt(
         "stack_scheduler_hints",
         default=False,

@@ -17,6 +17,17 @@ rpc: list[cfg.Opt] = [
     ),
 ]
 
+#: For the sample and for validators only: ``cmd.backend`` reads it before there is an oslo.config.
+threads: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "threading_backend",
+        default="threading",
+        choices=["threading", "eventlet"],
+        help="What threads are made of. OPENKEEL_HEAT_BACKEND of the environment counts less, --threading-backend of "
+        "the command line more. eventlet is for plug-ins that depend on it.",
+    ),
+]
+
 service: list[cfg.Opt] = [
     cfg.IntOpt("periodic_interval", default=60, help="Seconds between the heartbeats and house-keeping of an engine."),
     cfg.URIOpt(

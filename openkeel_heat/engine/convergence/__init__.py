@@ -2,6 +2,7 @@
 """Convergence: the graph of a stack's change, processed node by node by any engine.
 
 ============ =====================================================================================================
+packing      pure: tuples as keys of stored data
 plan         pure: rows and template in; nodes, edges and decisions out
 traversal    a traversal is started: one transaction, then its leaves run
 node         one node: load, decide, run the life-cycle generator, hand the result on
@@ -14,4 +15,5 @@ recovery     work of dead engines is adopted, lost nodes are issued again, clock
 worker       the ``engine_worker`` topic
 ============ =====================================================================================================
 """
+
 from __future__ import annotations

@@ -4,6 +4,7 @@
 Everything that starts work goes through :meth:`Convergence.dispatch`: a node runs here while there is room, else it is
 cast to ``engine_worker`` for any engine. A node is run once at a time: a second call for one under way is dropped.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -17,7 +18,7 @@ from oslo_log import log as logging
 from openkeel_heat.db import nodes, stacks, sync_points, traversals
 from openkeel_heat.db.sync_points import Merge, Merged, Target
 from openkeel_heat.engine import lifecycle_plugins
-from openkeel_heat.engine.convergence import cancel, completion, node, plan, traversal
+from openkeel_heat.engine.convergence import cancel, completion, node, packing, plan, traversal
 from openkeel_heat.engine.convergence.driver import Cancelled, TimedOut
 from openkeel_heat.engine.convergence.interfaces import StartRequest
 from openkeel_heat.engine.convergence.locks import Liveness
@@ -37,8 +38,9 @@ GRACE = 10.0
 class Convergence:
     """See the module's docstring; the interface for operations is ``interfaces.ConvergenceApi``."""
 
-    def __init__(self, engine_id: str, scheduler: Scheduler, worker_client: Any = None, alive: Any = None,
-                 room: int = ROOM) -> None:
+    def __init__(
+        self, engine_id: str, scheduler: Scheduler, worker_client: Any = None, alive: Any = None, room: int = ROOM
+    ) -> None:
         self.engine_id = engine_id
         self.scheduler = scheduler
         self.worker_client = worker_client
@@ -70,17 +72,18 @@ class Convergence:
 
     def wake(self, key: Any) -> None:
         self.scheduler.wake(key)
-        if key[0] == 'resource':
-            self.scheduler.wake(('hook', key[1]))
+        if key[0] == "resource":
+            self.scheduler.wake(("hook", key[1]))
 
     # traversals -------------------------------------------------------------------------------------------------
     def keep(self, found: Traversal) -> Traversal:
         """Make a traversal known to this engine, with a writer and a clock."""
         if self.traversals.get(found.id) is None:
-            found.writer = Writer(self.scheduler, found.stack_id, found.id,
-                                  lambda merged, merges: self.merged(found, merged, merges))
+            found.writer = Writer(
+                self.scheduler, found.stack_id, found.id, lambda merged, merges: self.merged(found, merged, merges)
+            )
         kept = self.traversals.put(found)
-        if kept is found and found.row['status'] == 'IN_PROGRESS' and found.id:
+        if kept is found and found.row["status"] == "IN_PROGRESS" and found.id:
             try:
                 found.timer = self.scheduler.call_later(max(0.0, found.seconds_left()), self.time_is_over, found)
             except Stopped:
@@ -92,18 +95,19 @@ class Convergence:
         state = stacks.get_state(stack_id)  # without the graph, which is as large as the stack
         if state is None or state.deleted_at is not None:
             return None
-        known = self.traversals.get(state.current_traversal or '')
-        if known is not None and known.row['status'] == state.status == 'IN_PROGRESS':
+        known = self.traversals.get(state.current_traversal or "")
+        if known is not None and known.row["status"] == state.status == "IN_PROGRESS":
             return known
         row = traversals.load(stack_id)
         if row is None:
             return None
-        extra = sync_points.ours(stack_id, row['current_traversal'] or '')
+        extra = sync_points.ours(stack_id, row["current_traversal"] or "")
         found = Traversal(context, row, extra)
-        if row['status'] != 'IN_PROGRESS' or not found.id:
+        if row["status"] != "IN_PROGRESS" or not found.id:
             found.over = True
-            found.writer = Writer(self.scheduler, stack_id, found.id,
-                                  lambda merged, merges: self.merged(found, merged, merges))
+            found.writer = Writer(
+                self.scheduler, stack_id, found.id, lambda merged, merges: self.merged(found, merged, merges)
+            )
             return found
         return self.keep(found)
 
@@ -137,11 +141,20 @@ class Convergence:
         """Let any engine process a node. A message that cannot be sent is made up for by recovery."""
         try:
             self.worker_client.check_resource(
-                found.context, visit.node.rsrc_id, visit.traversal_id, {'input_data': visit.data},
-                visit.node.is_update, visit.adopt_data, converge=visit.converge, skip_propagate=visit.skip,
-                accumulated_failures=visit.failures or None, node_type=visit.node.node_type, abandon=visit.abandon)
+                found.context,
+                visit.node.rsrc_id,
+                visit.traversal_id,
+                {"input_data": visit.data},
+                visit.node.is_update,
+                visit.adopt_data,
+                converge=visit.converge,
+                skip_propagate=visit.skip,
+                accumulated_failures=visit.failures or None,
+                node_type=visit.node.node_type,
+                abandon=visit.abandon,
+            )
         except Exception:
-            LOG.exception('Node %s of stack %s was not sent', visit.node, found.stack_id)
+            LOG.exception("Node %s of stack %s was not sent", visit.node, found.stack_id)
 
     def run(self, visits: Iterable[Visit], found: Traversal | None = None, context: Any = None) -> None:
         """Run nodes here. What comes together is loaded together, behind everything that is ready now."""
@@ -149,7 +162,7 @@ class Convergence:
         with self._lock:
             for visit in visits:
                 if visit.key in self._under_way:
-                    LOG.debug('Node %s of traversal %s is under way', visit.node, visit.traversal_id)
+                    LOG.debug("Node %s of traversal %s is under way", visit.node, visit.traversal_id)
                     continue
                 self._under_way[visit.key] = visit
                 traversal_id = visit.traversal_id
@@ -179,9 +192,10 @@ class Convergence:
         rows = nodes.load([int(one) for one in ids]) if ids else {}
         for visit in visits:
             row = rows.get(int(visit.node.rsrc_id)) if visit.node.node_type == plan.NODE_TYPE_RESOURCE else None
-            visit.stack_id = row['stack_id'] if row is not None else found.stack_id if found else None
-            self.scheduler.submit(node.run(self, visit, row, found, context), [visit.key],
-                                  functools.partial(self._task_done, visit))
+            visit.stack_id = row["stack_id"] if row is not None else found.stack_id if found else None
+            self.scheduler.submit(
+                node.run(self, visit, row, found, context), [visit.key], functools.partial(self._task_done, visit)
+            )
 
     def _task_done(self, visit: Visit, task: Any) -> None:
         self.ended(visit)
@@ -189,8 +203,13 @@ class Convergence:
             self.soon(node.give_up, self, visit, task.error)
             return
         if task.error is not None and not isinstance(task.error, GeneratorExit):
-            LOG.error('Node %s of traversal %s: %s', visit.node, visit.traversal_id, task.error,
-                      exc_info=(type(task.error), task.error, task.error.__traceback__))
+            LOG.error(
+                "Node %s of traversal %s: %s",
+                visit.node,
+                visit.traversal_id,
+                task.error,
+                exc_info=(type(task.error), task.error, task.error.__traceback__),
+            )
         if task.result:  # something to run that could not be run while this node was under way
             task.result()
 
@@ -218,13 +237,20 @@ class Convergence:
             return any(visit.node.rsrc_id == rsrc_id for visit in self._under_way.values())
 
     # results ----------------------------------------------------------------------------------------------------
-    def results(self, found: Traversal, sender: Node, data_for: Any, failures: dict[str, Any] | None = None,
-                skip: bool = False) -> list[Merge]:
+    def results(
+        self, found: Traversal, sender: Node, data_for: Any, failures: dict[str, Any] | None = None, skip: bool = False
+    ) -> list[Merge]:
         """What a finished node has to say to the sync points behind it. ``data_for(target)`` is the node's result."""
         packed = sender.packed()
         merges = [
-            Merge((str(target.rsrc_id), target.is_update), packed, data_for(target), found.predecessors(target),
-                  failures, skip)
+            Merge(
+                (str(target.rsrc_id), target.is_update),
+                packed,
+                data_for(target),
+                found.predecessors(target),
+                failures,
+                skip,
+            )
             for target in sorted(found.graph.required_by(sender), key=lambda one: (str(one.rsrc_id), one.is_update))
         ]
         if packed in found.roots:
@@ -248,13 +274,13 @@ class Convergence:
         if ready:
             self.dispatch(found, ready)
         if lost:
-            senders = {plan.node_of(plan._unpack_key(one.key)) for one in merges if one.target in lost}
+            senders = {plan.node_of(packing.unpack_key(one.key)) for one in merges if one.target in lost}
             self.soon(self.traversal_over, found, sorted(senders, key=str))
 
     def ended_operation(self, context: Any, stack: Any, action: str, failed: bool) -> None:
         """Lifecycle plugins hear of the end of an operation, which has been written."""
         if lifecycle_plugins.plugins():
-            current = stack if action == 'UPDATE' else None
+            current = stack if action == "UPDATE" else None
             self.soon(lifecycle_plugins.after, context, stack, current, action, failed)
 
     def soon(self, function: Any, *args: Any) -> None:
@@ -282,20 +308,22 @@ class Convergence:
     def retrigger(self, context: Any, stack_id: str, resource_id: int, former: str | None = None) -> None:
         """Call again for a resource in the stack's current traversal, if that is another one than ``former``."""
         state = stacks.get_state(stack_id)
-        if state is None or state.status != 'IN_PROGRESS' or state.current_traversal == former:
+        if state is None or state.status != "IN_PROGRESS" or state.current_traversal == former:
             return
         found = self.load(context, stack_id)
         if found is None or found.over or found.id == former:
             return
         row = nodes.lock_state(resource_id)
         replaces = row.replaces if row else None
-        key = (plan.key_in(found.graph, resource_id, replaces, True)
-               or plan.key_in(found.graph, resource_id, replaces, False))
+        key = plan.key_in(found.graph, resource_id, replaces, True) or plan.key_in(
+            found.graph, resource_id, replaces, False
+        )
         if key is None:
             return
-        LOG.info('Calling again for %s of stack %s', key, stack_id)
-        found.writer.merge([Merge((str(key.rsrc_id), key.is_update), key.packed(), None, found.predecessors(key),
-                                  force=True)])
+        LOG.info("Calling again for %s of stack %s", key, stack_id)
+        found.writer.merge(
+            [Merge((str(key.rsrc_id), key.is_update), key.packed(), None, found.predecessors(key), force=True)]
+        )
 
     # clocks, cancelling -----------------------------------------------------------------------------------------
     def time_is_over(self, found: Traversal) -> None:
@@ -308,9 +336,9 @@ class Convergence:
         if found.over:
             return
         if count:
-            self.scheduler.call_later(GRACE, completion.fail, self, found, 'Timed out')
+            self.scheduler.call_later(GRACE, completion.fail, self, found, "Timed out")
         else:
-            completion.fail(self, found, 'Timed out')
+            completion.fail(self, found, "Timed out")
 
     def cancel_visits(self, stack_id: str, error: BaseException, which: Any = None) -> int:
         """Throw an error into the nodes of a stack that run here."""
@@ -330,4 +358,4 @@ class Convergence:
             try:
                 found.writer.flush()
             except Exception:
-                LOG.exception('Stack %s: results were not merged', found.stack_id)
+                LOG.exception("Stack %s: results were not merged", found.stack_id)

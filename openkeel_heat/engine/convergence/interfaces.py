@@ -8,6 +8,7 @@ Convergence needs from ``engine/stack.py`` what :class:`StackLike` lists, from `
 transaction and their announcement after it, and from ``resources/kit/lifecycle.py`` generators yielding ``Transition``,
 ``Pause`` and ``HookPause``.
 """
+
 from __future__ import annotations
 
 import dataclasses

@@ -6,6 +6,7 @@ The lock of a resource is its ``engine_id``, taken and given back by writes that
 the ``listening`` probe twice. A dead engine's lock is taken over by comparing what was read; an engine that was only
 slow finds at its next write that the row is not its own any more, and writes nothing.
 """
+
 from __future__ import annotations
 
 import threading
@@ -16,8 +17,8 @@ from oslo_log import log as logging
 
 LOG = logging.getLogger(__name__)
 
-ALIVE_SECONDS = 5.0      # for that long an answer holds
-DEAD_SECONDS = 15.0      # so does its absence: it may have been asleep
+ALIVE_SECONDS = 5.0  # for that long an answer holds
+DEAD_SECONDS = 15.0  # so does its absence: it may have been asleep
 
 
 class Liveness:
@@ -49,7 +50,7 @@ class Liveness:
                         del self._known[other]
                         self._asking.pop(other, None)
             if not alive:
-                LOG.warning('Engine %s is dead', engine_id)
+                LOG.warning("Engine %s is dead", engine_id)
             return alive
 
     @staticmethod
@@ -63,8 +64,8 @@ class Liveness:
         try:
             return bool(self._probe(engine_id))
         except Exception as exc:
-            LOG.warning('Engine %s could not be asked: %s', engine_id, exc)
-            return True   # not its fault
+            LOG.warning("Engine %s could not be asked: %s", engine_id, exc)
+            return True  # not its fault
 
 
 def _listening(engine_id: str) -> bool:

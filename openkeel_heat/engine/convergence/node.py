@@ -14,6 +14,7 @@
         │          ├─ cancelled ──────► let the stack's newer traversal know
         └──────────┴─ failed ─────────► the stack fails (CHECK: the failure is passed on)
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -26,7 +27,7 @@ from oslo_log import log as logging
 from openkeel_heat.common import exceptions
 from openkeel_heat.db import events as event_rows, nodes, sync_points
 from openkeel_heat.db.nodes import Write
-from openkeel_heat.engine.convergence import completion, plan
+from openkeel_heat.engine.convergence import completion, packing, plan
 from openkeel_heat.engine.convergence.driver import Cancelled, Driver, TimedOut, TraversalOver
 from openkeel_heat.engine.convergence.plan import NODE_TYPE_SNAPSHOT, Node
 from openkeel_heat.engine.convergence.state import Traversal, Visit
@@ -40,28 +41,29 @@ After = Callable[[], None]
 Running = Generator[Any, Any, After | None]
 
 MAX_ATTEMPTS = 10
-WENT_DOWN = 'Worker went down during resource '
+WENT_DOWN = "Worker went down during resource "
 
 
-def decide(stack_action: str, is_update: bool, action: str, template_id: int | None, wanted_id: int | None,
-           status: str = '') -> str:
+def decide(
+    stack_action: str, is_update: bool, action: str, template_id: int | None, wanted_id: int | None, status: str = ""
+) -> str:
     """Pure: what a visit does with a resource. One of '', create, update, delete, forget, suspend, check, …
 
     ``action``, ``status`` and ``template_id`` are the row's, ``wanted_id`` is the template that the traversal goes to.
     """
-    if (action, status) == ('DELETE', 'COMPLETE') and stack_action in ('SUSPEND', 'CHECK', 'RESUME', 'SNAPSHOT'):
-        return ''  # it was deleted since the traversal began, by a node of the former one
-    if is_update and stack_action == action == 'CREATE' and status == 'COMPLETE':
-        return 'created'  # by an engine that died before it could say so
-    if stack_action == 'SUSPEND':
-        return '' if is_update else 'suspend'
-    if stack_action in ('CHECK', 'RESUME', 'SNAPSHOT'):
-        return stack_action.lower() if is_update else ''
+    if (action, status) == ("DELETE", "COMPLETE") and stack_action in ("SUSPEND", "CHECK", "RESUME", "SNAPSHOT"):
+        return ""  # it was deleted since the traversal began, by a node of the former one
+    if is_update and stack_action == action == "CREATE" and status == "COMPLETE":
+        return "created"  # by an engine that died before it could say so
+    if stack_action == "SUSPEND":
+        return "" if is_update else "suspend"
+    if stack_action in ("CHECK", "RESUME", "SNAPSHOT"):
+        return stack_action.lower() if is_update else ""
     if is_update:
-        return 'create' if action == 'INIT' else 'update'
+        return "create" if action == "INIT" else "update"
     if template_id == wanted_id:
-        return ''
-    return 'forget' if action == 'INIT' else 'delete'
+        return ""
+    return "forget" if action == "INIT" else "delete"
 
 
 def run(hub: Convergence, visit: Visit, row: Any, found: Traversal | None, context: Any) -> Running:
@@ -73,7 +75,7 @@ def run(hub: Convergence, visit: Visit, row: Any, found: Traversal | None, conte
     if found is None:
         if row is None:
             return None
-        found = hub.load(context, row['stack_id'])
+        found = hub.load(context, row["stack_id"])
         if found is None:
             return None
     if visit.adopted and not visit.stale and (found.over or found.id != visit.traversal_id):
@@ -87,7 +89,7 @@ def run(hub: Convergence, visit: Visit, row: Any, found: Traversal | None, conte
     if row is None:
         return _gone(hub, visit, found)
     if visit.called and _has_reported(visit, row, found):
-        LOG.debug('Node %s of traversal %s has been processed', visit.node, visit.traversal_id)
+        LOG.debug("Node %s of traversal %s has been processed", visit.node, visit.traversal_id)
         return None
     one = _Visit(hub, visit, row, found)
     return (yield from one.process())
@@ -97,7 +99,7 @@ def _has_reported(visit: Visit, row: Any, found: Traversal) -> bool:
     """Has the node handed its result on? Then the call is a double or late, unless the node was called for again."""
     if visit.node.packed() in visit.data:
         return False
-    key = plan.key_in(found.graph, row['id'], row['replaces'], visit.node.is_update)
+    key = plan.key_in(found.graph, row["id"], row["replaces"], visit.node.is_update)
     if key is None:
         return False
     targets = [(str(one.rsrc_id), one.is_update) for one in found.graph.required_by(key)] or [found.target]
@@ -123,12 +125,15 @@ def _cleanup_data(target: Node, sender: Node, rsrc_id: int, replaced_by: int | N
 
 def _stale(hub: Convergence, visit: Visit, row: Any, current: Traversal) -> After | None:
     """A call for a traversal that is over. A successor that was never made is not wanted; its predecessor may be."""
-    if row is None or visit.node in current.graph or row['replaces'] is None or row['engine_id'] is not None:
+    if row is None or visit.node in current.graph or row["replaces"] is None or row["engine_id"] is not None:
         return None
-    if row['action'] == 'INIT':
-        nodes.apply(row['stack_id'], None, [Write(
-            row['id'], None, row['atomic_key'], {'action': 'DELETE', 'status': 'COMPLETE'})])
-    return functools.partial(hub.retrigger, current.context, row['stack_id'], row['replaces'], visit.traversal_id)
+    if row["action"] == "INIT":
+        nodes.apply(
+            row["stack_id"],
+            None,
+            [Write(row["id"], None, row["atomic_key"], {"action": "DELETE", "status": "COMPLETE"})],
+        )
+    return functools.partial(hub.retrigger, current.context, row["stack_id"], row["replaces"], visit.traversal_id)
 
 
 @dataclasses.dataclass
@@ -144,12 +149,12 @@ def _adopt(hub: Convergence, context: Any, state: Any) -> None:
 
 def row_holder(row: Any) -> str | None:
     """The engine that holds a row, as it was loaded."""
-    holder: str | None = row['engine_id']
+    holder: str | None = row["engine_id"]
     return holder
 
 
 def _aborted(action: str, text: str) -> str:
-    return f'{action} aborted ({text})'
+    return f"{action} aborted ({text})"
 
 
 def give_up(hub: Convergence, visit: Visit, error: BaseException) -> None:
@@ -159,9 +164,9 @@ def give_up(hub: Convergence, visit: Visit, error: BaseException) -> None:
     state = nodes.lock_state(int(visit.node.rsrc_id))
     if state is None or state.engine_id != hub.engine_id or hub.is_under_way(state.id):
         return
-    values: dict[str, Any] = {'engine_id': None}
-    if state.status == 'IN_PROGRESS':
-        values.update(status='FAILED', status_reason=_aborted(state.action, str(error)))
+    values: dict[str, Any] = {"engine_id": None}
+    if state.status == "IN_PROGRESS":
+        values.update(status="FAILED", status_reason=_aborted(state.action, str(error)))
     nodes.apply(state.stack_id, None, [Write(state.id, hub.engine_id, state.atomic_key, values)])
     hub.retrigger(recovery._context(), state.stack_id, state.id)
 
@@ -175,7 +180,7 @@ class _Visit:
         self.row = row
         self.found = found
         self.node = visit.node
-        self.seen_template = row['current_template_id'] if row is not None else None
+        self.seen_template = row["current_template_id"] if row is not None else None
         self.resource: Any = None
         self.driver: Driver
         self.latest: Any = None
@@ -186,8 +191,8 @@ class _Visit:
         row, visit = self.row, self.visit
         latest = self.found.stack_for(visit)
         initial = latest
-        template_id = row['current_template_id']
-        will_create = row['action'] == 'INIT' and self.node.is_update and not visit.stale
+        template_id = row["current_template_id"]
+        will_create = row["action"] == "INIT" and self.node.is_update and not visit.stale
         if template_id is not None and template_id != latest.t.id and not will_create:
             initial = latest.for_template(template_id)
         newer = latest if self.node.is_update and initial is not latest else None
@@ -199,7 +204,7 @@ class _Visit:
 
     @property
     def _requires(self) -> set[int]:
-        return {entry['id'] for entry in self.visit.data.values() if isinstance(entry, dict) and entry.get('id')}
+        return {entry["id"] for entry in self.visit.data.values() if isinstance(entry, dict) and entry.get("id")}
 
     # the visit --------------------------------------------------------------------------------------------------
     def process(self) -> Running:
@@ -219,7 +224,7 @@ class _Visit:
                 try:
                     held = yield from self._act()
                 except _Failure as failure:
-                    if found.action != 'CHECK':
+                    if found.action != "CHECK":
                         return self._fail(failure.reason)
                     skip = True
                     failures[self.resource.name] = failure.reason
@@ -233,25 +238,31 @@ class _Visit:
         except Cancelled:
             return self._over
         except TimedOut:
-            return self._fail('Timed out')
+            return self._fail("Timed out")
         except _Failure as failure:
             return self._fail(failure.reason)
         except Exception as exc:
-            LOG.exception('Unexpected error at %s of stack %s', self.node, found.stack_id)
-            return self._fail(str(exc))
+            LOG.exception("Unexpected error at %s of stack %s", self.node, found.stack_id)
+            if self.resource is None or not self.driver.holds():
+                return self._fail(str(exc))
+            refused = yield from self.driver.surrender(exc)
+            return self._fail("Resource %s failed: %s" % (refused.action, refused))
         return None
 
     def _successor(self) -> Visit | None:
         """A replacement made for this traversal is visited instead (the call was doubled, or its maker died)."""
         row = self.row
-        if not row['replaced_by'] or self.found.action not in ('CREATE', 'UPDATE', 'ROLLBACK', 'RESTORE', 'ADOPT'):
+        if not row["replaced_by"] or self.found.action not in ("CREATE", "UPDATE", "ROLLBACK", "RESTORE", "ADOPT"):
             return None
-        successor = nodes.lock_state(row['replaced_by'])
-        if (successor is None or successor.replaces not in (row['id'], None)
-                or successor.current_template_id != self.found.stack.t.id
-                or (successor.action == 'DELETE' and successor.status == 'COMPLETE')):
+        successor = nodes.lock_state(row["replaced_by"])
+        if (
+            successor is None
+            or successor.replaces not in (row["id"], None)
+            or successor.current_template_id != self.found.stack.t.id
+            or (successor.action == "DELETE" and successor.status == "COMPLETE")
+        ):
             return None
-        if row['current_template_id'] == self.found.stack.t.id:
+        if row["current_template_id"] == self.found.stack.t.id:
             return None
         return dataclasses.replace(self.visit, node=Node(successor.id, True))
 
@@ -265,48 +276,62 @@ class _Visit:
             if self.found.stack.has_timed_out():
                 if adopted:
                     yield from self._give_up()
-                raise TimedOut('Timed out')
+                raise TimedOut("Timed out")
             if adopted:
                 held = yield from self._resume()
-                if held is not None or resource.status != 'FAILED':
+                if held is not None or resource.status != "FAILED":
                     return held
-            what = decide(self.found.action, self.node.is_update, record.action, record.current_template_id,
-                          self.latest.t.id, record.status)
+            what = decide(
+                self.found.action,
+                self.node.is_update,
+                record.action,
+                record.current_template_id,
+                self.latest.t.id,
+                record.status,
+            )
             if not what:
                 return None
-            if what == 'update':
+            if what == "update":
                 self._failed_before()
-            if what == 'forget':
+            if what == "forget":
                 return Write(record.id, None, record.atomic_key, {}, current=True, delete=True)
-            if what == 'create':
+            if what == "create":
                 record.requires = sorted(self._requires, reverse=True)
                 record.current_template_id = self.latest.t.id
                 data = visit.adopt_data
                 if data is None:
                     generator = lifecycle.create(resource)
                 else:
-                    generator = lifecycle.adopt(resource, (data.get('resources') or {}).get(resource.name))
-            elif what == 'update':
+                    generator = lifecycle.adopt(resource, (data.get("resources") or {}).get(resource.name))
+            elif what == "update":
                 generator = lifecycle.update(
-                    resource, self.latest.defn.bound(resource.name), new_class=self._wanted_class(),
-                    new_template_id=self.latest.t.id, new_requires=self._requires)
-            elif what == 'delete':
+                    resource,
+                    self.latest.defn.bound(resource.name),
+                    new_class=self._wanted_class(),
+                    new_template_id=self.latest.t.id,
+                    new_requires=self._requires,
+                )
+            elif what == "delete":
                 generator = lifecycle.delete(resource)
-            elif what == 'snapshot':
+            elif what == "snapshot":
                 generator = lifecycle.snapshot(resource, self.found.id)
             else:
                 generator = getattr(lifecycle, what)(resource)
             return (yield from self.driver.drive(generator))
         except exceptions.ResourceFailure as failure:
-            raise _Failure('Resource %s failed: %s' % (failure.action or resource.action, failure)) from failure
+            raise _Failure("Resource %s failed: %s" % (failure.action or resource.action, failure)) from failure
 
     def _failed_before(self) -> None:
         """The resource failed in this very traversal, and whoever did it died before it failed the stack."""
         record = self.resource.record
-        if (record.status == 'FAILED' and record.action in ('CREATE', 'ADOPT', 'UPDATE')
-                and record.current_template_id == self.latest.t.id and self.found.action != 'ROLLBACK'
-                and not record.status_reason.startswith(WENT_DOWN)):
-            raise _Failure('Resource %s failed: %s' % (record.action, record.status_reason))
+        if (
+            record.status == "FAILED"
+            and record.action in ("CREATE", "ADOPT", "UPDATE")
+            and record.current_template_id == self.latest.t.id
+            and self.found.action != "ROLLBACK"
+            and not record.status_reason.startswith(WENT_DOWN)
+        ):
+            raise _Failure("Resource %s failed: %s" % (record.action, record.status_reason))
 
     def _resume(self) -> Generator[Any, Any, Write | None]:
         """Go on where a dead engine stopped; where the type cannot tell, the resource is FAILED (and replaced)."""
@@ -317,18 +342,19 @@ class _Visit:
         if self.node.is_update and resource.name in self.latest.defn:
             after = self.latest.defn.bound(resource.name)
         try:
-            if resource.status != 'IN_PROGRESS':
+            if resource.status != "IN_PROGRESS":
                 # locked between actions: give the lock back and look at it as usual
                 yield from self.driver.persist(self.driver.write_for(steps.touch(resource, steps.Lock.RELEASE)))
                 return (yield from self._act())
-            generator = resuming.resume_action(resource, after, new_template_id=self.latest.t.id,
-                                               new_requires=self._requires)
+            generator = resuming.resume_action(
+                resource, after, new_template_id=self.latest.t.id, new_requires=self._requires
+            )
         except resuming.CannotResume:
             reason = WENT_DOWN + resource.action
             write = self.driver.write_for(steps.mark_failed(resource, resource.action, reason))
             yield from self.driver.persist(write)
             return None
-        LOG.info('Going on with %s of %s for a dead engine', resource.action, resource)
+        LOG.info("Going on with %s of %s for a dead engine", resource.action, resource)
         return (yield from self.driver.drive(generator))
 
     def _give_up(self) -> Generator[Any, Any, None]:
@@ -337,15 +363,16 @@ class _Visit:
 
         resource = self.resource
         step = steps.touch(resource, steps.Lock.RELEASE)
-        if resource.status == 'IN_PROGRESS':
-            reason = _aborted(resource.action, f'Task {resource.action.lower()} from {resource} Timed out')
+        if resource.status == "IN_PROGRESS":
+            reason = _aborted(resource.action, f"Task {resource.action.lower()} from {resource} Timed out")
             step = steps.mark_failed(resource, resource.action, reason)
         yield from self.driver.persist(self.driver.write_for(step))
 
     def _wanted_class(self) -> Any:
         name = self.resource.name
         return self.latest.env.registry.get_class_to_instantiate(
-            self.latest.defn.bound(name).resource_type, resource_name=name)
+            self.latest.defn.bound(name).resource_type, resource_name=name
+        )
 
     # results ----------------------------------------------------------------------------------------------------
     def _report(self, held: Write | None, failures: dict[str, Any], skip: bool) -> Generator[Any, Any, None]:
@@ -361,9 +388,9 @@ class _Visit:
         result: dict[str, Any] | None = None
         if to_update:
             try:
-                result = plan.pack(resource.node_data().as_dict())
+                result = packing.pack(resource.node_data().as_dict())
             except Exception as exc:
-                LOG.exception('Attributes of %s could not be read', resource)
+                LOG.exception("Attributes of %s could not be read", resource)
                 if held is not None:
                     yield from self.driver.persist(held)
                 raise _Failure(str(exc)) from exc
@@ -372,12 +399,13 @@ class _Visit:
 
         def data_for(target: Node) -> Any:
             return result if target.is_update else plan.cleanup_input(target, key, record.id, record.replaced_by)
+
         merges = hub.results(found, key, data_for, failures or None, skip)
         if write.values is None:
             found.writer.merge(merges)
             return
         write.merges = merges
-        replaced_by = record.replaced_by if not self.node.is_update and record.action == 'DELETE' else None
+        replaced_by = record.replaced_by if not self.node.is_update and record.action == "DELETE" else None
         yield from self.driver.persist(write)
         if replaced_by is not None:
             nodes.take_replaces(replaced_by, self.latest.t.id)
@@ -390,7 +418,7 @@ class _Visit:
                 write.drop_attributes = record.attr_data_id
                 write.values = {} if write.values is None else write.values
             return
-        if record.status != 'COMPLETE' or record.action in ('INIT', 'DELETE'):
+        if record.status != "COMPLETE" or record.action in ("INIT", "DELETE"):
             return
         if resource.attributes.has_new_cached_attrs():
             write.attributes = dict(resource.attributes.cached_attrs)
@@ -402,6 +430,7 @@ class _Visit:
         def after() -> None:
             if not completion.fail(self.hub, self.found, reason):
                 self._over()
+
         return after
 
     def _over(self) -> None:
@@ -412,9 +441,16 @@ class _Visit:
         """Make the row of a successor and visit that."""
         record, stack = self.resource.record, self.latest
         successor = {
-            'stack_id': stack.id, 'name': record.name, 'rsrc_prop_data_id': None, 'needed_by': [],
-            'requires': sorted(self._requires, reverse=True), 'replaces': record.id, 'action': 'INIT',
-            'status': 'COMPLETE', 'current_template_id': stack.t.id, 'root_stack_id': record.root_stack_id,
+            "stack_id": stack.id,
+            "name": record.name,
+            "rsrc_prop_data_id": None,
+            "needed_by": [],
+            "requires": sorted(self._requires, reverse=True),
+            "replaces": record.id,
+            "action": "INIT",
+            "status": "COMPLETE",
+            "current_template_id": stack.t.id,
+            "root_stack_id": record.root_stack_id,
         }
         write = Write(record.id, None, record.atomic_key, {}, current=True, replacement=successor)
         try:
@@ -426,19 +462,23 @@ class _Visit:
                     raise thrown
                 if answer.ok:
                     break
-                if answer.why != 'fence':
+                if answer.why != "fence":
                     return self._over
                 state = nodes.lock_state(record.id)
-                if state is None or state.engine_id is not None or state.replaced_by != record.replaced_by and (
-                        state.replaced_by is not None):
-                    LOG.info('No replacement for %s: it is locked by a newer traversal', self.resource)
+                if (
+                    state is None
+                    or state.engine_id is not None
+                    or state.replaced_by != record.replaced_by
+                    and (state.replaced_by is not None)
+                ):
+                    LOG.info("No replacement for %s: it is locked by a newer traversal", self.resource)
                     return None
                 write.atomic_key = state.atomic_key
             else:
                 return self._over
         except (Cancelled, TimedOut):
             return self._over
-        LOG.info('Replacing %s by resource %s', self.resource, answer.replacement_id)
+        LOG.info("Replacing %s by resource %s", self.resource, answer.replacement_id)
         visit = dataclasses.replace(self.visit, node=Node(answer.replacement_id, True), attempt=0)
         return functools.partial(self.hub.run, [visit], self.found)
 
@@ -454,12 +494,12 @@ class _Visit:
             return None
         if state.engine_id != self.hub.engine_id and not self.hub.liveness.is_alive(state.engine_id):
             return functools.partial(_adopt, self.hub, self.found.context, state)
-        LOG.debug('%s waits until its resource is free', self.node)
+        LOG.debug("%s waits until its resource is free", self.node)
         try:
             if self._held_for_former(state):
                 self.resource.handle_preempt()
         except Exception:
-            LOG.exception('Pre-empting %s failed', self.resource)
+            LOG.exception("Pre-empting %s failed", self.resource)
         return functools.partial(self.hub.when_free, self.found, self.visit)
 
     def _held_for_former(self, state: Any) -> bool:
@@ -469,12 +509,18 @@ class _Visit:
         if type(self.resource).handle_preempt is updates.Updates.handle_preempt:
             return False  # nobody would notice
         if state.engine_id == self.hub.engine_id:
-            return all(visit.traversal_id != self.found.id for visit in self.hub.under_way()
-                       if visit.node.rsrc_id == state.id and visit is not self.visit)
+            return all(
+                visit.traversal_id != self.found.id
+                for visit in self.hub.under_way()
+                if visit.node.rsrc_id == state.id and visit is not self.visit
+            )
         stack = self.found.stack
         began, started = state.updated_at or state.created_at, stack.updated_time or stack.created_time
-        return (state.current_template_id != stack.t.id and began <= started
-                and not event_rows.began(self.found.stack_id, stack.name, state.name))
+        return (
+            state.current_template_id != stack.t.id
+            and began <= started
+            and not event_rows.began(self.found.stack_id, stack.name, state.name)
+        )
 
     # work of a dead engine for a former traversal ----------------------------------------------------------------
     def finish_stale(self) -> Running:
@@ -485,40 +531,60 @@ class _Visit:
             self._load()
         except Exception as exc:
             # its template is gone: nothing of it can be run
-            LOG.warning('Resource %s cannot be resumed: %s', self.row['name'], exc)
-            nodes.apply(self.row['stack_id'], None, [Write(
-                self.row['id'], self.hub.engine_id, self.row['atomic_key'],
-                {'engine_id': None, 'status': 'FAILED',
-                 'status_reason': WENT_DOWN + self.row['action']})])
-            return self._over
+            LOG.warning("Resource %s cannot be resumed: %s", self.row["name"], exc)
+            nodes.apply(
+                self.row["stack_id"],
+                None,
+                [
+                    Write(
+                        self.row["id"],
+                        self.hub.engine_id,
+                        self.row["atomic_key"],
+                        {"engine_id": None, "status": "FAILED", "status_reason": WENT_DOWN + self.row["action"]},
+                    )
+                ],
+            )
+            return self._at_rest
         # nobody watches the clock of a traversal that is over; a stack at rest had its time
-        timer = self.hub.scheduler.call_later(max(0.0, self.found.seconds_left()), self.hub.scheduler.cancel,
-                                              self.visit.key, TimedOut())
+        timer = self.hub.scheduler.call_later(
+            max(0.0, self.found.seconds_left()), self.hub.scheduler.cancel, self.visit.key, TimedOut()
+        )
         try:
             held = yield from self._resume_stale()
             if held is not None:
                 yield from self.driver.persist(held)
         except (exceptions.UpdateReplace, exceptions.ResourceFailure, exceptions.UpdateInProgress, _Failure) as exc:
-            LOG.info('%s: %s', self.resource, exc)
+            LOG.info("%s: %s", self.resource, exc)
         except (Cancelled, TimedOut):
             pass
+        except Exception as exc:
+            LOG.exception("Unexpected error at a left-over of stack %s", self.found.stack_id)
+            if self.driver.holds():
+                yield from self.driver.surrender(exc)
         finally:
             timer.cancel()
-        return self._over
+        return self._at_rest
+
+    def _at_rest(self) -> None:
+        """The present traversal may be waiting for it, also where it was the present one at the taking over."""
+        self.hub.retrigger(self.found.context, self.found.stack_id, int(self.node.rsrc_id))
 
     def _resume_stale(self) -> Generator[Any, Any, Write | None]:
         from openkeel_heat.resources.kit import resuming, steps
 
         resource = self.resource
-        if resource.status != 'IN_PROGRESS':
+        if resource.status != "IN_PROGRESS":
             yield from self.driver.persist(self.driver.write_for(steps.touch(resource, steps.Lock.RELEASE)))
             return None
+        # What it refers to is known to the nodes of its own traversal only: it goes on with what it began with.
+        resource.reads_stored = resource.action in (resource.CREATE, resource.ADOPT)
         after = None
         if self.node.is_update and resource.name in self.latest.defn:
             after = self.latest.defn.bound(resource.name)
         try:
-            generator = resuming.resume_action(resource, after, new_template_id=resource.current_template_id,
-                                               new_requires=set(resource.requires))
+            generator = resuming.resume_action(
+                resource, after, new_template_id=resource.current_template_id, new_requires=set(resource.requires)
+            )
         except resuming.CannotResume:
             reason = WENT_DOWN + resource.action
             yield from self.driver.persist(self.driver.write_for(steps.mark_failed(resource, resource.action, reason)))

@@ -12,17 +12,17 @@ what the template wants no more. A node runs when all that it requires have repo
 Deleting a stack adds one independent node per snapshot. A SUSPEND walks the same graph, but works in the cleanup nodes:
 dependents first.
 """
+
 from __future__ import annotations
 
-import ast
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-NODE_TYPE_RESOURCE = 'resource'
-NODE_TYPE_SNAPSHOT = 'snapshot'
+from openkeel_heat.engine.convergence.packing import PREFIX
 
-_PACKED = 'tuple:'
+NODE_TYPE_RESOURCE = "resource"
+NODE_TYPE_SNAPSHOT = "snapshot"
 
 
 class Node(NamedTuple):
@@ -38,7 +38,7 @@ class Node(NamedTuple):
 
     def packed(self) -> str:
         """As a key of a sync point's ``input_data``: always three elements."""
-        return f'{_PACKED}({self.rsrc_id!r}, {self.is_update!r}, {self.node_type!r})'
+        return f"{PREFIX}({self.rsrc_id!r}, {self.is_update!r}, {self.node_type!r})"
 
 
 def node_of(parts: Sequence[Any]) -> Node:
@@ -46,37 +46,13 @@ def node_of(parts: Sequence[Any]) -> Node:
     return Node(parts[0], bool(parts[1]), *parts[2:3])
 
 
-# input data, the form of rows and messages --------------------------------------------------------------------------
-
-def pack(value: Any) -> Any:
-    """Tuple keys become text, at every depth of dictionaries."""
-    if not isinstance(value, dict):
-        return value
-    return {_PACKED + str(key) if isinstance(key, tuple) else key: pack(item) for key, item in value.items()}
-
-
-def unpack(value: Any) -> Any:
-    """The inverse of :func:`pack`."""
-    if not isinstance(value, dict):
-        return value
-    return {_unpack_key(key): unpack(item) for key, item in value.items()}
-
-
-def _unpack_key(key: Any) -> Any:
-    if isinstance(key, str) and key.startswith('tuple:('):
-        try:
-            return ast.literal_eval(key[len(_PACKED):])
-        except (ValueError, SyntaxError):
-            return key
-    return key
-
-
 # the graph ----------------------------------------------------------------------------------------------------------
+
 
 class Graph:
     """Nodes with what they require and what requires them."""
 
-    __slots__ = ('_required_by', '_requires')
+    __slots__ = ("_required_by", "_requires")
 
     def __init__(self, edges: Iterable[tuple[Node, Node | None]] = ()) -> None:
         self._requires: dict[Node, set[Node]] = {}
@@ -87,13 +63,19 @@ class Graph:
     @classmethod
     def from_stored(cls, current_deps: Mapping[str, Any] | None) -> Graph:
         """From ``stack.current_deps``."""
-        return cls((node_of(requirer), None if required is None else node_of(required))
-                   for requirer, required in (current_deps or {}).get('edges', ()))
+        return cls(
+            (node_of(requirer), None if required is None else node_of(required))
+            for requirer, required in (current_deps or {}).get("edges", ())
+        )
 
     def to_stored(self) -> dict[str, Any]:
         """For ``stack.current_deps``."""
-        return {'edges': [[requirer.to_tuple(), None if required is None else required.to_tuple()]
-                          for requirer, required in self.edges()]}
+        return {
+            "edges": [
+                [requirer.to_tuple(), None if required is None else required.to_tuple()]
+                for requirer, required in self.edges()
+            ]
+        }
 
     def add(self, requirer: Node, required: Node | None = None) -> None:
         """Add an edge, or only a node."""
@@ -152,11 +134,12 @@ class Graph:
                 if not waiting[requirer]:
                     order.append(requirer)
         if len(order) != len(waiting):
-            raise ValueError('cycle')
+            raise ValueError("cycle")
         return order
 
 
 # choosing rows ------------------------------------------------------------------------------------------------------
+
 
 class Row(Protocol):
     """What is looked at of a row of ``resource``."""
@@ -179,9 +162,9 @@ _NEVER = datetime.datetime.min
 def suitability(row: Row, template_id: int | None, prev_template_id: int | None) -> tuple[int, Any]:
     """How well a row serves its name under a template; greater is better."""
     score = 0
-    if row.status == 'FAILED':
+    if row.status == "FAILED":
         score -= 30
-    if row.action == 'DELETE':
+    if row.action == "DELETE":
         score -= 50
     if row.replaced_by:
         score -= 1
@@ -192,8 +175,9 @@ def suitability(row: Row, template_id: int | None, prev_template_id: int | None)
     return score, row.updated_at or row.created_at or _NEVER
 
 
-def choose(names: Iterable[str], existing: Iterable[Row], template_id: int | None,
-           prev_template_id: int | None) -> dict[str, Row | None]:
+def choose(
+    names: Iterable[str], existing: Iterable[Row], template_id: int | None, prev_template_id: int | None
+) -> dict[str, Row | None]:
     """The row that serves each name of the template, or None: a new one is needed."""
     best: dict[str, Row] = {}
     scores: dict[str, tuple[int, Any]] = {}
@@ -206,13 +190,18 @@ def choose(names: Iterable[str], existing: Iterable[Row], template_id: int | Non
 
 def is_active(row: Row) -> bool:
     """A row that a traversal has to do with."""
-    return not (row.action == 'DELETE' and row.status == 'COMPLETE')
+    return not (row.action == "DELETE" and row.status == "COMPLETE")
 
 
 # the plan -----------------------------------------------------------------------------------------------------------
 
-def build(name_edges: Iterable[tuple[str, str | None]], ids: Mapping[str, int], existing: Sequence[Row],
-          snapshot_ids: Iterable[str] = ()) -> Graph:
+
+def build(
+    name_edges: Iterable[tuple[str, str | None]],
+    ids: Mapping[str, int],
+    existing: Sequence[Row],
+    snapshot_ids: Iterable[str] = (),
+) -> Graph:
     """The graph of a traversal.
 
     ``name_edges``    (requirer, required or None) over the names that the template wants
@@ -260,6 +249,7 @@ def cleanup_input(target: Node, sender: Node, rsrc_id: int, replaced_by: int | N
 
 
 # looking at the sync points of a traversal ---------------------------------------------------------------------------
+
 
 def unfinished(graph: Graph, stack_id: str, inputs: Mapping[tuple[str, bool], Iterable[str]]) -> list[Node]:
     """Nodes that have all their inputs but have not reported to all that wait for them.

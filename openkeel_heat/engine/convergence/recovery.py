@@ -15,6 +15,7 @@ deleted stacks       that still have credentials, and the project of their users
 
 Running a node twice is harmless, so nothing here needs a lock of its own.
 """
+
 from __future__ import annotations
 
 import datetime
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-INTERVAL = 10.0          # seconds between scans
-SOON = 1.5               # the second scan after the start, which acts on what the first one saw
-SELDOM = 6               # every so many scans stacks are looked at that have nodes under way here
-LATE = 40.0              # seconds after its time-out at which a stack is failed whose clock is watched here
+INTERVAL = 10.0  # seconds between scans
+SOON = 1.5  # the second scan after the start, which acts on what the first one saw
+SELDOM = 6  # every so many scans stacks are looked at that have nodes under way here
+LATE = 40.0  # seconds after its time-out at which a stack is failed whose clock is watched here
 CLEAN_AGAIN = datetime.timedelta(days=1)  # after its deletion a stack's project and credentials are cared for so long
-CUT_SECONDS = 30.0       # a start by another engine may take that long (Python Heat writes it piece by piece)
+CUT_SECONDS = 30.0  # a start by another engine may take that long (Python Heat writes it piece by piece)
 
 
 class Recovery:
@@ -75,7 +76,7 @@ class Recovery:
         try:
             self.scan()
         except Exception:
-            LOG.exception('Looking for lost work failed')
+            LOG.exception("Looking for lost work failed")
         if self._stopped:
             return
         wait = SOON if self._scans == 1 and self.interval > SOON else self.interval * random.uniform(0.8, 1.2)
@@ -93,17 +94,17 @@ class Recovery:
             self._locks(context, seen)
             busy = {visit.stack_id for visit in self.hub.under_way()}
             rows = recovery.in_progress()
-            self._forget({row['current_traversal'] for row in rows}, seen)
+            self._forget({row["current_traversal"] for row in rows}, seen)
             for row in rows:
-                if row['id'] in busy and row['id'] not in self._suspects and self._scans % SELDOM:
+                if row["id"] in busy and row["id"] not in self._suspects and self._scans % SELDOM:
                     continue  # most likely all is well
                 try:
-                    suspects = look_at_stack(self.hub, row['id'], self._suspects.get(row['id'], set()), row)
+                    suspects = look_at_stack(self.hub, row["id"], self._suspects.get(row["id"], set()), row)
                 except Exception:
-                    LOG.exception('Stack %s could not be looked at', row['id'])
+                    LOG.exception("Stack %s could not be looked at", row["id"])
                     continue
                 if suspects:
-                    seen[row['id']] = suspects
+                    seen[row["id"]] = suspects
             self._former, self._suspects = self._suspects, seen
             self._leftovers(context, seen)
             self._clean(context)
@@ -111,21 +112,21 @@ class Recovery:
             for snapshot_id in recovery.dying_snapshots():
                 self._snapshot(context, snapshot_id, seen)
             for snapshot_id in recovery.abandoned_snapshots():
-                key = f'unmade {snapshot_id}'
+                key = f"unmade {snapshot_id}"
                 if key in self._former:
                     fail_snapshot(snapshot_id)
                 else:
-                    seen[key] = {'seen'}
+                    seen[key] = {"seen"}
 
     def _forget(self, current: set[Any], seen: dict[str, set[Any]]) -> None:
         """Traversals that other engines brought to their end need not be kept here."""
         busy = {visit.traversal_id for visit in self.hub.under_way()}
         for found in self.hub.traversals:
             if found.id not in current and found.id not in busy:
-                if f'over {found.id}' in self._suspects:
+                if f"over {found.id}" in self._suspects:
                     self.hub.forget(found.id)
                 else:
-                    seen[f'over {found.id}'] = set()
+                    seen[f"over {found.id}"] = set()
 
     def _leftovers(self, context: Any, seen: dict[str, set[Any]]) -> None:
         """Sync points of stacks that are at rest: their last engine died while it cleared away."""
@@ -133,12 +134,12 @@ class Recovery:
         for row in recovery.leftovers(limit):
             key = f"left {row['id']} {row['traversal_id']}"
             if key not in self._former:
-                seen[key] = {'seen'}
-            elif row['traversal_id'] != row['current_traversal']:
-                sync_points.delete(row['id'], row['traversal_id'])
+                seen[key] = {"seen"}
+            elif row["traversal_id"] != row["current_traversal"]:
+                sync_points.delete(row["id"], row["traversal_id"])
             else:
-                found = self.hub.load(context, row['id'])
-                if found is not None and found.id == row['traversal_id']:
+                found = self.hub.load(context, row["id"])
+                if found is not None and found.id == row["traversal_id"]:
                     completion.end_again(self.hub, _with_owner(self.hub, found))
 
     def _clean(self, context: Any) -> None:
@@ -150,31 +151,31 @@ class Recovery:
                 try:
                     _clean_again(context, stack_id)
                 except Exception:
-                    LOG.exception('What is left of the deleted stack %s could not be cleared away', stack_id)
+                    LOG.exception("What is left of the deleted stack %s could not be cleared away", stack_id)
 
     def _snapshot(self, context: Any, snapshot_id: str, seen: dict[str, set[Any]]) -> None:
         from openkeel_heat.engine.convergence import snapshots
 
-        key = f'snapshot {snapshot_id}'
-        if self.hub.scheduler.has(('snapshot', snapshot_id)):
+        key = f"snapshot {snapshot_id}"
+        if self.hub.scheduler.has(("snapshot", snapshot_id)):
             return
         if key in self._former:
             snapshots.submit(self.hub, context, snapshot_id)
         else:
-            seen[key] = {'seen'}
+            seen[key] = {"seen"}
 
     def _locks(self, context: Any, seen: dict[str, set[Any]]) -> None:
         for row in recovery.locked(self.hub.engine_id):
-            if not self.hub.liveness.is_alive(row['engine_id']):
+            if not self.hub.liveness.is_alive(row["engine_id"]):
                 adopt(self.hub, context, row)
         for row in recovery.locked_by(self.hub.engine_id):
-            if not self.hub.is_under_way(row['id']):
+            if not self.hub.is_under_way(row["id"]):
                 key = f"lock {row['id']}"
-                if self._suspects.get(key) == {row['atomic_key']}:
-                    LOG.warning('Resource %s of stack %s is held by nobody here', row['name'], row['stack_id'])
+                if self._suspects.get(key) == {row["atomic_key"]}:
+                    LOG.warning("Resource %s of stack %s is held by nobody here", row["name"], row["stack_id"])
                     adopt(self.hub, context, row)
                 else:
-                    seen[key] = {row['atomic_key']}
+                    seen[key] = {row["atomic_key"]}
 
 
 def _context() -> Any:
@@ -188,7 +189,7 @@ def context_of(stack: Any) -> Any:
     try:
         context = stack.stored_context()
     except Exception as exc:
-        LOG.debug('Stack %s has no usable credentials: %s', stack.id, exc)
+        LOG.debug("Stack %s has no usable credentials: %s", stack.id, exc)
         return stack.context
     return context
 
@@ -198,13 +199,13 @@ def _clean_again(context: Any, stack_id: str) -> None:
     from openkeel_heat.engine.stack import Stack
 
     stack = Stack.load(context, stack_id)
-    LOG.info('Project and credentials of the deleted stack %s are still there', stack.name)
+    LOG.info("Project and credentials of the deleted stack %s are still there", stack.name)
     credentials.cleanup(context_of(stack), stack)
 
 
 def _with_owner(hub: Convergence, found: Traversal) -> Traversal:
     """Give a traversal that no request brought here the context of the stack's owner."""
-    if getattr(found, 'own_context', False) or found.context is None or not getattr(found.context, 'is_admin', False):
+    if getattr(found, "own_context", False) or found.context is None or not getattr(found.context, "is_admin", False):
         return found
     context = context_of(found.stack)
     if context is not found.context:
@@ -216,13 +217,13 @@ def _with_owner(hub: Convergence, found: Traversal) -> Traversal:
 
 def adopt(hub: Convergence, context: Any, row: Any) -> bool:
     """Take a resource over from a dead engine and go on with it."""
-    from_engine = row['engine_id']
-    if not recovery.steal(row['id'], row['atomic_key'], from_engine, hub.engine_id):
+    from_engine = row["engine_id"]
+    if not recovery.steal(row["id"], row["atomic_key"], from_engine, hub.engine_id):
         return False
-    LOG.info('Resource %s (%s %s) taken over from engine %s', row['name'], row['action'], row['status'], from_engine)
-    found = hub.load(_context() if context is None else context, row['stack_id'])
+    LOG.info("Resource %s (%s %s) taken over from engine %s", row["name"], row["action"], row["status"], from_engine)
+    found = hub.load(_context() if context is None else context, row["stack_id"])
     if found is None:
-        recovery.steal(row['id'], (row['atomic_key'] or 0) + 1, hub.engine_id, None)
+        recovery.steal(row["id"], (row["atomic_key"] or 0) + 1, hub.engine_id, None)
         return False
     _with_owner(hub, found)
     chosen = _visit_for(found, row)
@@ -232,48 +233,48 @@ def adopt(hub: Convergence, context: Any, row: Any) -> bool:
 
 def _visit_for(found: Traversal, row: Any) -> Visit:
     """As what an adopted resource goes on: a node of the present traversal, or a left-over of a former one."""
-    cleaning = row['action'] == 'DELETE' or row['action'] == 'SUSPEND'
+    cleaning = row["action"] == "DELETE" or row["action"] == "SUSPEND"
     if not found.over:
-        for is_update in ((False, True) if cleaning else (True, False)):
-            key = plan.key_in(found.graph, row['id'], row['replaces'], is_update)
+        for is_update in (False, True) if cleaning else (True, False):
+            key = plan.key_in(found.graph, row["id"], row["replaces"], is_update)
             if key is None or not _fits(found, row, is_update):
                 continue
             point = sync_points.get(str(key.rsrc_id), found.id, is_update)
             if point is None or not found.predecessors(key) <= point.input_data.keys():
                 continue
-            visit = found.visit(Node(row['id'], is_update), point.input_data, point.failures, point.skip)
+            visit = found.visit(Node(row["id"], is_update), point.input_data, point.failures, point.skip)
             visit.adopted = True
             return visit
-    return Visit(Node(row['id'], not cleaning), found.id, adopted=True, stale=True)
+    return Visit(Node(row["id"], not cleaning), found.id, adopted=True, stale=True)
 
 
 def _fits(found: Traversal, row: Any, is_update: bool) -> bool:
     """Can the row's action be one of this traversal's?"""
-    action = row['action']
-    if found.action in ('CHECK', 'RESUME', 'SNAPSHOT'):
+    action = row["action"]
+    if found.action in ("CHECK", "RESUME", "SNAPSHOT"):
         return bool(is_update and action == found.action)
-    if found.action == 'SUSPEND':
-        return bool(not is_update and action == 'SUSPEND')
-    if action in ('CREATE', 'ADOPT'):
-        return bool(is_update and row['current_template_id'] == found.stack.t.id)
-    if action == 'DELETE':
+    if found.action == "SUSPEND":
+        return bool(not is_update and action == "SUSPEND")
+    if action in ("CREATE", "ADOPT"):
+        return bool(is_update and row["current_template_id"] == found.stack.t.id)
+    if action == "DELETE":
         # a create that is tried again passes through DELETE under its own template
-        same = row['current_template_id'] == found.stack.t.id
+        same = row["current_template_id"] == found.stack.t.id
         return bool(is_update if same else not is_update)
-    return bool(is_update and action in ('UPDATE', 'INIT', 'CHECK', 'SUSPEND', 'RESUME', 'SNAPSHOT', 'ROLLBACK'))
+    return bool(is_update and action in ("UPDATE", "INIT", "CHECK", "SUSPEND", "RESUME", "SNAPSHOT", "ROLLBACK"))
 
 
 def look_at_stack(hub: Convergence, stack_id: str, suspects: set[Any] | None = None, row: Any = None) -> set[Any]:
     """Find and mend what is lost of one stack; what looks lost but was not seen so before is returned."""
-    known = hub.traversals.get(row['current_traversal'] or '') if row is not None else None
+    known = hub.traversals.get(row["current_traversal"] or "") if row is not None else None
     if row is not None and _timed_out(row, 5 if known is None else LATE):
         return _fail_late(hub, stack_id)
     if known is not None and not known.writer.idle():
         return set()
     found = known or hub.load(_context(), stack_id)
-    if found is None or found.row['status'] != 'IN_PROGRESS':
+    if found is None or found.row["status"] != "IN_PROGRESS":
         return set()
-    if found.context is not None and getattr(found.context, 'is_admin', False):
+    if found.context is not None and getattr(found.context, "is_admin", False):
         _with_owner(hub, found)
     points = sync_points.list_inputs(stack_id, found.id)
     inputs = {target: point.input_data.keys() for target, point in points.items()}
@@ -281,9 +282,9 @@ def look_at_stack(hub: Convergence, stack_id: str, suspects: set[Any] | None = N
     if not plan.has_all_sync_points(found.graph, stack_id, inputs) or not found.id:
         return _cut_start(hub, found, suspects)
     if plan.is_complete(found.graph, stack_id, inputs):
-        mark = ('complete', found.id)
+        mark = ("complete", found.id)
         if mark in suspects:
-            LOG.info('Stack %s is done, but nobody said so', found.stack.name)
+            LOG.info("Stack %s is done, but nobody said so", found.stack.name)
             hub.forget(found.id)
             found.over = False
             completion.roots_done(hub, found, points[found.target].failures)
@@ -295,7 +296,7 @@ def look_at_stack(hub: Convergence, stack_id: str, suspects: set[Any] | None = N
 def _lost_nodes(hub: Convergence, found: Traversal, points: Any, inputs: Any, suspects: set[Any]) -> set[Any]:
     busy: set[Any] = set()
     for holder in recovery.holders(found.stack_id):
-        busy.update((holder['id'], holder['replaces']))
+        busy.update((holder["id"], holder["replaces"]))
     for visit in hub.under_way():
         busy.add(visit.node.rsrc_id)
     replaced: dict[Any, list[int]] = dict(recovery.successors(found.stack_id))
@@ -310,34 +311,34 @@ def _lost_nodes(hub: Convergence, found: Traversal, points: Any, inputs: Any, su
         else:
             lost.add(mark)
     if again:
-        LOG.info('Stack %s: %d nodes were lost and are run again', found.stack.name, len(again))
+        LOG.info("Stack %s: %d nodes were lost and are run again", found.stack.name, len(again))
         hub.dispatch(found, again)
     return lost
 
 
 def _cut_start(hub: Convergence, found: Traversal, suspects: set[Any]) -> set[Any]:
     """The traversal was not started completely, and nobody is at it any more."""
-    first = next((one[2] for one in suspects if one[:2] == ('cut', found.id)), None)
+    first = next((one[2] for one in suspects if one[:2] == ("cut", found.id)), None)
     now = time.monotonic()
     if first is None:
-        return {('cut', found.id, now)}
+        return {("cut", found.id, now)}
     if now - first < min(CUT_SECONDS, 3 * cfg.CONF.engine_life_check_timeout + 5):
-        return {('cut', found.id, first)}
-    LOG.info('The start of %s of stack %s was cut; starting again', found.action, found.stack.name)
+        return {("cut", found.id, first)}
+    LOG.info("The start of %s of stack %s was cut; starting again", found.action, found.stack.name)
     hub.forget(found.id)
     if found.context is not None:
         found.stack.context = found.context
     try:
         traversal.restart(hub, found.context, found)
     except Exception as exc:
-        LOG.exception('Stack %s could not be started again', found.stack.name)
+        LOG.exception("Stack %s could not be started again", found.stack.name)
         completion.fail(hub, found, str(exc))
     return set()
 
 
 def _timed_out(row: Any, more: float) -> bool:
-    seconds = cfg.CONF.stack_action_timeout if row['timeout'] is None else row['timeout'] * 60
-    return bool(clock.seconds_since(row['updated_at'] or row['created_at']) > seconds + more)
+    seconds = cfg.CONF.stack_action_timeout if row["timeout"] is None else row["timeout"] * 60
+    return bool(clock.seconds_since(row["updated_at"] or row["created_at"]) > seconds + more)
 
 
 def _fail_late(hub: Convergence, stack_id: str) -> set[Any]:
@@ -345,5 +346,5 @@ def _fail_late(hub: Convergence, stack_id: str) -> set[Any]:
     found = hub.load(_context(), stack_id)
     if found is not None and not found.over and found.stack.has_timed_out():
         _with_owner(hub, found)
-        completion.fail(hub, found, 'Timed out')
+        completion.fail(hub, found, "Timed out")
     return set()

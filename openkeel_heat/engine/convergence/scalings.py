@@ -6,6 +6,7 @@ is being updated, which other engines go on with anyway. What is left is told by
 with the id of the engine that is at it (the kit's ``cooldown``). A note of a dead engine is taken over; so is one of
 this engine that no task here knows.
 """
+
 from __future__ import annotations
 
 import json
@@ -33,8 +34,7 @@ def look(hub: Convergence, context: Any, former: dict[str, set[Any]], seen: dict
             LOG.exception("The scaling of %s of stack %s was not taken over", row["name"], row["stack_id"])
 
 
-def _look_at(hub: Convergence, context: Any, row: Any, former: dict[str, set[Any]],
-             seen: dict[str, set[Any]]) -> None:
+def _look_at(hub: Convergence, context: Any, row: Any, former: dict[str, set[Any]], seen: dict[str, set[Any]]) -> None:
     engine_id = json.loads(row["note"]).get("engine_id")
     if engine_id == hub.engine_id:
         if (row["id"], row["note"]) in cooldown.under_way:

@@ -4,6 +4,7 @@
 A snapshot goes in one task, resource by resource; its row says DELETE IN_PROGRESS meanwhile, which is how recovery
 finds one whose engine died. Deleting twice is harmless: what is gone is passed over.
 """
+
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -30,7 +31,7 @@ Running = Generator[Any, Any, Any]
 
 def submit(hub: Convergence, context: Any, snapshot_id: str) -> None:
     """Delete a snapshot on the scheduler."""
-    key = ('snapshot', snapshot_id)
+    key = ("snapshot", snapshot_id)
     if not hub.scheduler.has(key):
         hub.scheduler.submit(_delete(hub, context, snapshot_id), [key])
 
@@ -43,11 +44,11 @@ def _delete(hub: Convergence, context: Any, snapshot_id: str) -> Running:
     except GeneratorExit:
         raise
     except Exception as exc:
-        LOG.exception('Snapshot %s was not deleted', snapshot_id)
-        snapshots.update(snapshot_id, {'action': 'DELETE', 'status': 'FAILED', 'status_reason': str(exc)[:255]})
+        LOG.exception("Snapshot %s was not deleted", snapshot_id)
+        snapshots.update(snapshot_id, {"action": "DELETE", "status": "FAILED", "status_reason": str(exc)[:255]})
         return None
     snapshots.delete(snapshot_id)
-    LOG.info('Snapshot %s deleted', snapshot_id)
+    LOG.info("Snapshot %s deleted", snapshot_id)
     return None
 
 
@@ -55,8 +56,8 @@ def _contents(snapshot_id: str) -> tuple[Any, dict[str, Any]]:
     """The row, and what its resources kept."""
     row = snapshots.get(snapshot_id)
     if row is None:
-        raise exceptions.NotFound(f'Snapshot with id {snapshot_id} not found')
-    kept = dict((row.data or {}).get('resources') or {})
+        raise exceptions.NotFound(f"Snapshot with id {snapshot_id} not found")
+    kept = dict((row.data or {}).get("resources") or {})
     kept.update({item.resource_name: item.data for item in snapshots.list_resources(snapshot_id)})
     return row, kept
 
@@ -68,8 +69,8 @@ def _delete_resources(hub: Convergence, context: Any, snapshot_id: str, only: st
         return
     rows = {}
     for one in recovery.rows_of_stack(row.stack_id):
-        if one['name'] not in rows or one['replaced_by'] is None:
-            rows[one['name']] = one['id']
+        if one["name"] not in rows or one["replaced_by"] is None:
+            rows[one["name"]] = one["id"]
     loaded = nodes.load(list(rows.values()))
     for name, data in kept.items():
         if only is not None and name != only or not data or name not in stack.defn:
@@ -82,11 +83,11 @@ def _stack(context: Any, row: Any) -> Any:
     from openkeel_heat.engine.stack import Stack
 
     stack_row = stacks.get(row.stack_id)
-    if stack_row is None or not row.data or 'template' not in row.data:
+    if stack_row is None or not row.data or "template" not in row.data:
         return None
     stack = Stack.from_row(context, stack_row)
     data = row.data
-    stack.switch_template(templates.compiled(data['template'], data.get('files'), data.get('environment')))
+    stack.switch_template(templates.compiled(data["template"], data.get("files"), data.get("environment")))
     return stack
 
 
@@ -94,8 +95,8 @@ def _delete_one(hub: Convergence, stack: Any, name: str, row: Any, data: Any) ->
     from openkeel_heat.resources.kit import lifecycle
 
     resource = stack.make_resource(name, row)
-    resource.record.data = dict(data.get('resource_data') or {})
-    writer = Writer(hub.scheduler, stack.id, '', lambda merged, merges: None)
+    resource.record.data = dict(data.get("resource_data") or {})
+    writer = Writer(hub.scheduler, stack.id, "", lambda merged, merges: None)
     yield from Driver(writer, hub.engine_id, resource, current=False).drive(lifecycle.delete_snapshot(resource, data))
 
 
@@ -120,7 +121,7 @@ def run_node(hub: Convergence, visit: Visit, found: Traversal | None, context: A
         pass
     except Exception as exc:
         # a stack can be deleted whatever its snapshots' resources say
-        LOG.warning('Snapshot %s: %s', snapshot_id, exc)
+        LOG.warning("Snapshot %s: %s", snapshot_id, exc)
     snapshots.delete(snapshot_id)
     found.writer.merge(hub.results(found, visit.node, lambda target: None))
     return None
@@ -137,14 +138,14 @@ def run_resource(hub: Convergence, context: Any, snapshot_id: str, name: str, tr
     except GeneratorExit:
         raise
     except Exception as exc:
-        LOG.exception('Snapshot %s: resource %s', snapshot_id, name)
-        snapshots.update(snapshot_id, {'action': 'DELETE', 'status': 'FAILED', 'status_reason': str(exc)[:255]})
+        LOG.exception("Snapshot %s: resource %s", snapshot_id, name)
+        snapshots.update(snapshot_id, {"action": "DELETE", "status": "FAILED", "status_reason": str(exc)[:255]})
         return None
-    stack_id = recovery.stack_of_sync_point(snapshot_id, traversal_id or '')
+    stack_id = recovery.stack_of_sync_point(snapshot_id, traversal_id or "")
     if stack_id is not None:
         wanted = {Node(one, True).packed() for one in kept}  # type: ignore[arg-type]
         merge = Merge((snapshot_id, True), Node(name, True).packed(), None, wanted)
-        (merged,) = sync_points.merge(stack_id, traversal_id or '', [merge])
+        (merged,) = sync_points.merge(stack_id, traversal_id or "", [merge])
         if merged.found and not merged.waiting:
             snapshots.delete(snapshot_id)
             sync_points.delete(stack_id, traversal_id)

@@ -4,6 +4,7 @@
 Read once per traversal, shared by all its nodes. That the traversal is still the stack's current one is compared by
 each write, in the database.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -12,11 +13,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from openkeel_heat.db.sync_points import Target
-from openkeel_heat.engine.convergence import plan
+from openkeel_heat.engine.convergence import packing
 from openkeel_heat.engine.convergence.plan import Graph, Node
 
 if TYPE_CHECKING:
     from openkeel_heat.engine.convergence.writer import Writer
+
 
 @dataclasses.dataclass
 class Visit:
@@ -24,41 +26,42 @@ class Visit:
 
     node: Node
     traversal_id: str
-    data: dict[str, Any] = dataclasses.field(default_factory=dict)   # packed node -> its data, as in the sync point
+    data: dict[str, Any] = dataclasses.field(default_factory=dict)  # packed node -> its data, as in the sync point
     skip: bool = False
     failures: dict[str, Any] | None = None
     adopt_data: Mapping[str, Any] | None = None
     converge: bool = False
     abandon: bool = False
-    adopted: bool = False        # the lock of a dead engine was taken over; go on with what it did
-    stale: bool = False          # adopted work of a former traversal: finish it, then let the present one know
-    called: bool = False         # by a message, which may be a double or late
+    adopted: bool = False  # the lock of a dead engine was taken over; go on with what it did
+    stale: bool = False  # adopted work of a former traversal: finish it, then let the present one know
+    called: bool = False  # by a message, which may be a double or late
     attempt: int = 0
     stack_id: str | None = None
 
     @property
     def key(self) -> tuple[Any, ...]:
-        return 'node', *self.node, self.traversal_id
+        return "node", *self.node, self.traversal_id
 
 
 class Traversal:
     """See the module's docstring."""
 
-    def __init__(self, context: Any, row: Mapping[str, Any], extra: Mapping[str, Any] | None = None,
-                 graph: Graph | None = None) -> None:
+    def __init__(
+        self, context: Any, row: Mapping[str, Any], extra: Mapping[str, Any] | None = None, graph: Graph | None = None
+    ) -> None:
         from openkeel_heat.engine import credentials
         from openkeel_heat.engine.stack import Stack
 
         extra = extra or {}
         self.context = context
         self.row = row
-        self.id: str = row['current_traversal'] or ''
-        self.stack_id: str = row['id']
-        self.action: str = row['action']
-        self.adopt_data: Mapping[str, Any] | None = extra.get('adopt_data')
-        self.converge: bool = bool(extra.get('converge'))
-        self.abandon: bool = bool(extra.get('abandon'))
-        self.graph = Graph.from_stored(row.get('current_deps')) if graph is None else graph
+        self.id: str = row["current_traversal"] or ""
+        self.stack_id: str = row["id"]
+        self.action: str = row["action"]
+        self.adopt_data: Mapping[str, Any] | None = extra.get("adopt_data")
+        self.converge: bool = bool(extra.get("converge"))
+        self.abandon: bool = bool(extra.get("abandon"))
+        self.graph = Graph.from_stored(row.get("current_deps")) if graph is None else graph
         self.roots = {root.packed() for root in self.graph.roots()}
         self.stack = Stack.from_row(context, row)
         if context is not None:
@@ -69,7 +72,7 @@ class Traversal:
         self.timer: Any = None
         self.over = False
         #: Templates that may be of no use any more when this traversal is over.
-        self.templates: frozenset[int] = frozenset(extra.get('templates') or ())
+        self.templates: frozenset[int] = frozenset(extra.get("templates") or ())
         self._by_target: dict[Target, Node] | None = None
         self._predecessors: dict[Node, frozenset[str]] = {}
 
@@ -92,8 +95,9 @@ class Traversal:
             self._predecessors[node] = found
         return found
 
-    def visit(self, node: Node, data: dict[str, Any] | None = None, failures: dict[str, Any] | None = None,
-              skip: bool = False) -> Visit:
+    def visit(
+        self, node: Node, data: dict[str, Any] | None = None, failures: dict[str, Any] | None = None, skip: bool = False
+    ) -> Visit:
         return Visit(node, self.id, data or {}, skip, failures or None, self.adopt_data, self.converge, self.abandon)
 
     def stack_for(self, visit: Visit) -> Any:
@@ -102,9 +106,9 @@ class Traversal:
 
         inputs: dict[str, Any] = {}
         if visit.node.is_update:
-            for entry in plan.unpack(visit.data).values():
+            for entry in packing.unpack(visit.data).values():
                 if isinstance(entry, dict):
-                    inputs[str(entry.get('name'))] = NodeData.from_dict(entry)
+                    inputs[str(entry.get("name"))] = NodeData.from_dict(entry)
         stack = self.stack.for_node(inputs)
         stack.adopt_stack_data = visit.adopt_data
         stack.converge = visit.converge

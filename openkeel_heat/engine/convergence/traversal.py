@@ -5,6 +5,7 @@ The transaction takes the stack's row (comparing its traversal), stores the temp
 have none, computes the graph, writes state, graph, sync points and the event. What was prepared before it
 (dependencies of the template) is only read from the stack, so the transaction may be tried again as a whole.
 """
+
 from __future__ import annotations
 
 import uuid
@@ -45,10 +46,23 @@ class _Planner:
         self._ids = {name: row.id for name, row in chosen.items() if row is not None}
         root_id = self._target.root_stack_id() if self._root is None else self._root
         return [
-            {'uuid': str(uuid.uuid4()), 'action': 'INIT', 'status': 'COMPLETE', 'status_reason': '',
-             'stack_id': self._stack_id, 'name': name, 'needed_by': [], 'requires': [], 'nova_instance': None,
-             'current_template_id': template_id, 'root_stack_id': root_id, 'replaces': None, 'replaced_by': None}
-            for name, row in chosen.items() if row is None
+            {
+                "uuid": str(uuid.uuid4()),
+                "action": "INIT",
+                "status": "COMPLETE",
+                "status_reason": "",
+                "stack_id": self._stack_id,
+                "name": name,
+                "needed_by": [],
+                "requires": [],
+                "nova_instance": None,
+                "current_template_id": template_id,
+                "root_stack_id": root_id,
+                "replaces": None,
+                "replaced_by": None,
+            }
+            for name, row in chosen.items()
+            if row is None
         ]
 
     _root: str | None = None
@@ -75,7 +89,7 @@ def _target_stack(request: StartRequest) -> tuple[Any, Any, int | None]:
 
         target = copy.copy(stack)
         target.switch_template(request.template)
-        return target, request.template, request.template_id or getattr(request.template, 'id', None)
+        return target, request.template, request.template_id or getattr(request.template, "id", None)
     return stack, stack.t, stack.t.id
 
 
@@ -98,43 +112,62 @@ def _prepare(request: StartRequest, expected: str | None) -> tuple[Start, _Plann
     names, edges = _edges(target, action)
     planner = _Planner(target, names, edges, stack.id)
     planner.find_root()
-    reason = f'Stack {action} started'
+    reason = f"Stack {action} started"
     now = clock.utcnow()
-    values: dict[str, Any] = {'status': 'IN_PROGRESS', 'status_reason': reason, **request.values}
+    values: dict[str, Any] = {"status": "IN_PROGRESS", "status_reason": reason, **request.values}
     tags = None
     if insert:
         stack.created_time = now
-        stack.updated_time = now if action == 'ADOPT' else None
+        stack.updated_time = now if action == "ADOPT" else None
         tags = list(stack.tags)
-    elif action != 'CREATE':
+    elif action != "CREATE":
         stack.updated_time = now
-        values['updated_at'] = now
+        values["updated_at"] = now
     if request.new_stack is not None:
         values.update(disable_rollback=target.disable_rollback, timeout=target.timeout_mins)
         tags = list(target.tags)
         stack.disable_rollback, stack.timeout_mins = target.disable_rollback, target.timeout_mins
         stack.tags = tags
-    extra = {name: value for name, value in (
-        ('adopt_data', request.adopt_data), ('converge', request.converge), ('abandon', request.abandon)) if value}
+    extra = {
+        name: value
+        for name, value in (
+            ("adopt_data", request.adopt_data),
+            ("converge", request.converge),
+            ("abandon", request.abandon),
+        )
+        if value
+    }
     stored: dict[str, Any] = {}
     files = None
     if template_id is None:
         stored = dict(templates.row_values(template))
-        files = stored.pop('files', None)
+        files = stored.pop("files", None)
     spec = Start(
-        stack_id=stack.id, traversal_id=request.traversal_id or str(uuid.uuid4()), action=action, plan=planner.rows,
-        graph=planner.store, values=values, event=events.stack_event(stack, action, 'IN_PROGRESS', reason),
+        stack_id=stack.id,
+        traversal_id=request.traversal_id or str(uuid.uuid4()),
+        action=action,
+        plan=planner.rows,
+        graph=planner.store,
+        values=values,
+        event=events.stack_event(stack, action, "IN_PROGRESS", reason),
         expected_traversal=None if insert else expected,
-        insert={**stack.row_values(), 'created_at': now} if insert else None,
-        tags=tags, template_id=template_id, template=stored or None, files=files, extra=extra or None,
-        keep_prev=request.keep_prev, snapshot=request.snapshot, holder=stack.holder)
+        insert={**stack.row_values(), "created_at": now} if insert else None,
+        tags=tags,
+        template_id=template_id,
+        template=stored or None,
+        files=files,
+        extra=extra or None,
+        keep_prev=request.keep_prev,
+        snapshot=request.snapshot,
+        holder=stack.holder,
+    )
     return spec, planner, template
 
 
 def start(hub: Convergence, context: Any, request: StartRequest) -> str | None:
     """See ``interfaces.ConvergenceApi.start``."""
     stack = request.stack
-    running = stack.action if stack.current_traversal and stack.status == 'IN_PROGRESS' else None
+    running = stack.action if stack.current_traversal and stack.status == "IN_PROGRESS" else None
     lifecycle_plugins.before(context, stack, request.new_stack, request.action)
     started = None
     try:
@@ -152,8 +185,12 @@ def _start(hub: Convergence, context: Any, request: StartRequest) -> str | None:
     spec, planner, template = _prepare(request, stack.current_traversal)
     started = traversals.start(spec)
     if started is None:
-        LOG.info('Stack %s: traversal %s is not the current one any more; %s not started', stack.name,
-                 stack.current_traversal, request.action)
+        LOG.info(
+            "Stack %s: traversal %s is not the current one any more; %s not started",
+            stack.name,
+            stack.current_traversal,
+            request.action,
+        )
         return None
     _begin(hub, context, stack, spec, planner, started, template)
     if request.cancel_running:
@@ -163,11 +200,12 @@ def _start(hub: Convergence, context: Any, request: StartRequest) -> str | None:
     return spec.traversal_id
 
 
-def _begin(hub: Convergence, context: Any, stack: Any, spec: Start, planner: _Planner, started: Started,
-           template: Any) -> Traversal:
+def _begin(
+    hub: Convergence, context: Any, stack: Any, spec: Start, planner: _Planner, started: Started, template: Any
+) -> Traversal:
     """After the commit: let it be known, and run the leaves."""
     former = stack.current_traversal
-    stack.action, stack.status, stack.status_reason = spec.action, 'IN_PROGRESS', f'Stack {spec.action} started'
+    stack.action, stack.status, stack.status_reason = spec.action, "IN_PROGRESS", f"Stack {spec.action} started"
     stack.current_traversal = spec.traversal_id
     stack.prev_raw_template_id = started.prev_template_id
     if spec.template_id is None and template is not None:
@@ -196,20 +234,22 @@ def rollback_template(stack: Any) -> tuple[Any, int | None]:
 def fail_and_roll_back(hub: Convergence, found: Traversal, reason: str) -> bool:
     """FAILED and the start of the rollback in one transaction."""
     stack = found.stack
-    LOG.info('Rolling back %s of stack %s', found.action, stack.name)
-    failed = events.stack_event(stack, found.action, 'FAILED', reason)
+    LOG.info("Rolling back %s of stack %s", found.action, stack.name)
+    failed = events.stack_event(stack, found.action, "FAILED", reason)
     template, template_id = rollback_template(stack)
-    request = StartRequest(stack, 'ROLLBACK', template=template, template_id=template_id)
-    lifecycle_plugins.before(found.context, stack, None, 'ROLLBACK')
+    request = StartRequest(stack, "ROLLBACK", template=template, template_id=template_id)
+    lifecycle_plugins.before(found.context, stack, None, "ROLLBACK")
     spec, planner, template = _prepare(request, found.id)
     done, started = traversals.finish(
-        Finish(found.stack_id, found.id, found.action, 'FAILED', reason, failed, restart=spec,
-               templates=found.templates))
+        Finish(
+            found.stack_id, found.id, found.action, "FAILED", reason, failed, restart=spec, templates=found.templates
+        )
+    )
     hub.forget(found.id)
     if not done or started is None:
-        hub.ended_operation(found.context, stack, 'ROLLBACK', failed=True)
+        hub.ended_operation(found.context, stack, "ROLLBACK", failed=True)
         return False
-    stack.status, stack.status_reason = 'FAILED', reason
+    stack.status, stack.status_reason = "FAILED", reason
     events.announce(found.context, stack, [failed])
     hub.ended_operation(found.context, stack, found.action, failed=True)
     _begin(hub, found.context, stack, spec, planner, started, template)
@@ -219,16 +259,22 @@ def fail_and_roll_back(hub: Convergence, found: Traversal, reason: str) -> bool:
 def roll_back(hub: Convergence, found: Traversal) -> None:
     """The stack is FAILED already, but its rollback was not started."""
     template, template_id = rollback_template(found.stack)
-    request = StartRequest(found.stack, 'ROLLBACK', template=template, template_id=template_id)
+    request = StartRequest(found.stack, "ROLLBACK", template=template, template_id=template_id)
     try:
         start(hub, found.context, request)
     except lifecycle_plugins.Refused as refusal:
-        found.stack.state_set('ROLLBACK', 'FAILED', str(refusal))
+        found.stack.state_set("ROLLBACK", "FAILED", str(refusal))
 
 
 def restart(hub: Convergence, context: Any, found: Traversal) -> str | None:
     """A traversal whose start was cut is begun again for the same template, under a new id (but a snapshot's)."""
-    request = StartRequest(found.stack, found.action, adopt_data=found.adopt_data, converge=found.converge,
-                           abandon=found.abandon, keep_prev=True,
-                           traversal_id=found.id if found.action == 'SNAPSHOT' else None)
+    request = StartRequest(
+        found.stack,
+        found.action,
+        adopt_data=found.adopt_data,
+        converge=found.converge,
+        abandon=found.abandon,
+        keep_prev=True,
+        traversal_id=found.id if found.action == "SNAPSHOT" else None,
+    )
     return _start(hub, context, request)

@@ -7,6 +7,7 @@ handed in while a flush is running goes in the next. Nobody waits longer than th
 that has become large and still lacks others: rewriting it costs its size, so its merges are spaced out. Results that
 are lost by a crash are found missing and made again by recovery, so only the states have to be durable at once.
 """
+
 from __future__ import annotations
 
 import threading
@@ -23,8 +24,8 @@ from openkeel_heat.engine.scheduler import Scheduler, Signal, Stopped
 
 LOG = logging.getLogger(__name__)
 
-LIMIT = 200                  # writes in one transaction
-LARGE = 64                   # inputs of a sync point from which on merges are spaced
+LIMIT = 200  # writes in one transaction
+LARGE = 64  # inputs of a sync point from which on merges are spaced
 SECONDS_PER_INPUT = 0.0003
 MOST_SECONDS = 1.0
 
@@ -43,8 +44,8 @@ class Writer:
         self._flushing = threading.Lock()
         self._writes: list[tuple[Write, Signal]] = []
         self._merges: dict[Target, list[Merge]] = {}
-        self._due: dict[Target, float] = {}       # spaced sync points: not before
-        self._missing: dict[Target, int] = {}     # and what they lacked when last seen
+        self._due: dict[Target, float] = {}  # spaced sync points: not before
+        self._missing: dict[Target, int] = {}  # and what they lacked when last seen
         self._planned = False
         self._dirty = False
         self._timer_due = 0.0
@@ -172,8 +173,9 @@ class Writer:
 
     def _may_merge(self, target: Target, together: int) -> bool:
         with self._lock:
-            return (self._due.get(target, 0.0) <= time.monotonic()
-                    or len(self._merges.get(target, ())) + together >= self._missing.get(target, 0))
+            return self._due.get(target, 0.0) <= time.monotonic() or len(
+                self._merges.get(target, ())
+            ) + together >= self._missing.get(target, 0)
 
     def _note(self, merged: list[Merged]) -> None:
         now = time.monotonic()
@@ -189,7 +191,7 @@ class Writer:
     def _one_by_one(self, writes: list[tuple[Write, Signal]], merges: list[Merge], error: Exception) -> None:
         """A transaction failed as a whole: let those writes fail that do not work alone."""
         if len(writes) + bool(merges) == 1:
-            LOG.error('Stack %s, traversal %s: not written: %s', self._stack_id, self._traversal_id, error)
+            LOG.error("Stack %s, traversal %s: not written: %s", self._stack_id, self._traversal_id, error)
             for _write, signal in writes:
                 signal.set(error)
             return
@@ -207,7 +209,7 @@ class Writer:
                 _answers, merged = nodes.apply(self._stack_id, self._traversal_id, [], merges)
             except Exception:
                 # recovery finds that these nodes did not report
-                LOG.exception('Stack %s: results were not merged', self._stack_id)
+                LOG.exception("Stack %s: results were not merged", self._stack_id)
             else:
                 self._on_merged(merged, merges)
 

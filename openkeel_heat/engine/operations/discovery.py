@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this engine offers: resource types and their schemata, generated templates, template versions and functions."""
+
 from __future__ import annotations
 
 import itertools
@@ -29,10 +30,20 @@ def _global_env() -> Any:
     return registry.global_env()
 
 
-def resource_types(context: Any, support_status: str | None = None, type_name: str | None = None,
-                   heat_version: str | None = None, with_description: bool = False) -> list[Any]:
-    return _global_env().get_types(context, support_status=support_status, type_name=type_name,
-                                   version=heat_version, with_description=with_description)
+def resource_types(
+    context: Any,
+    support_status: str | None = None,
+    type_name: str | None = None,
+    heat_version: str | None = None,
+    with_description: bool = False,
+) -> list[Any]:
+    return _global_env().get_types(
+        context,
+        support_status=support_status,
+        type_name=type_name,
+        version=heat_version,
+        with_description=with_description,
+    )
 
 
 def _resource_class(context: Any, type_name: str) -> Any:
@@ -70,8 +81,9 @@ def _check_service(context: Any, cls: Any, type_name: str) -> None:
     except Exception as error:
         available, reason = False, str(error)
     if not available:
-        raise exceptions.ResourceTypeUnavailable(service_name=cls.default_client_name, resource_type=type_name,
-                                                 reason=reason)
+        raise exceptions.ResourceTypeUnavailable(
+            service_name=cls.default_client_name, resource_type=type_name, reason=reason
+        )
 
 
 def _properties(cls: Any) -> Any:
@@ -140,24 +152,30 @@ def template_functions(template_version: str, with_condition: bool = False) -> l
     functions = dict(cls.functions)
     if with_condition:
         functions.update(cls.condition_functions)
-    return [{"functions": name, "description": pydoc.splitdoc(pydoc.getdoc(function))[0]}
-            for name, function in functions.items() if function is not Removed]
+    return [
+        {"functions": name, "description": pydoc.splitdoc(pydoc.getdoc(function))[0]}
+        for name, function in functions.items()
+        if function is not Removed
+    ]
 
 
 # services -----------------------------------------------------------------------------------------------------------
 def services() -> list[dict[str, Any]]:
     from openkeel_heat.db import services as db
 
-    return [{
-        "id": row.id,
-        "host": row.host,
-        "hostname": row.hostname,
-        "binary": row.binary,
-        "engine_id": row.engine_id,
-        "topic": row.topic,
-        "report_interval": row.report_interval,
-        "created_at": row.created_at,
-        "updated_at": row.updated_at,
-        "deleted_at": row.deleted_at,
-        "status": "up" if row.deleted_at is None and db.is_up(row) else "down",
-    } for row in db.list_services()]
+    return [
+        {
+            "id": row.id,
+            "host": row.host,
+            "hostname": row.hostname,
+            "binary": row.binary,
+            "engine_id": row.engine_id,
+            "topic": row.topic,
+            "report_interval": row.report_interval,
+            "created_at": row.created_at,
+            "updated_at": row.updated_at,
+            "deleted_at": row.deleted_at,
+            "status": "up" if row.deleted_at is None and db.is_up(row) else "down",
+        }
+        for row in db.list_services()
+    ]

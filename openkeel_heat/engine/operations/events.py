@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists of events: of a stack, of a stack and those below it, of a project."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -12,8 +13,13 @@ from openkeel_heat.engine.operations import formats, lookup
 from openkeel_heat.engine.stack import Stack
 
 
-def list_events(context: Any, identity: Mapping[str, str] | None, filters: Mapping[str, Any] | None = None,
-                nested_depth: int | None = None, **page: Any) -> list[dict[str, Any]]:
+def list_events(
+    context: Any,
+    identity: Mapping[str, str] | None,
+    filters: Mapping[str, Any] | None = None,
+    nested_depth: int | None = None,
+    **page: Any,
+) -> list[dict[str, Any]]:
     """Events as RPC replies; a filter by ``uuid`` asks for one in full (with its resource's properties)."""
     in_full = bool(filters) and "uuid" in (filters or {})
     root = None
@@ -22,15 +28,19 @@ def list_events(context: Any, identity: Mapping[str, str] | None, filters: Mappi
         identities = {row.id: _identity(row)}
         if nested_depth:
             root = identities[row.id]
-            below = stacks.list_descendants(row.id, show_deleted=row.deleted_at is not None,
-                                              max_depth=int(nested_depth))
+            below = stacks.list_descendants(
+                row.id, show_deleted=row.deleted_at is not None, max_depth=int(nested_depth)
+            )
             identities.update((one.id, _identity(one)) for one in below)
         rows = events.list_by_stacks(list(identities), filters=filters, properties=in_full, **page)
     else:
         rows = events.list_by_tenant(context.project_id, filters=filters, properties=in_full, **page)
         identities = {one.id: _identity(one) for one in stacks.list_by_ids(sorted({row.stack_id for row in rows}))}
-    return [formats.event(row, identities[row.stack_id], root, _properties(context, row) if in_full else None)
-            for row in rows if row.stack_id in identities]
+    return [
+        formats.event(row, identities[row.stack_id], root, _properties(context, row) if in_full else None)
+        for row in rows
+        if row.stack_id in identities
+    ]
 
 
 def _properties(context: Any, row: Any) -> dict[str, Any]:

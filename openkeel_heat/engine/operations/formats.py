@@ -3,6 +3,7 @@
 
 Rows are those of ``openkeel_heat.db``; stacks and resources are the live objects.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -58,8 +59,7 @@ def stack(stk: Any, preview: bool = False, resolve_outputs: bool = True) -> dict
         "tags": stk.tags,
     }
     if not preview:
-        info.update(stack_action=stk.action or "", stack_status=stk.status or "",
-                    stack_status_reason=stk.status_reason)
+        info.update(stack_action=stk.action or "", stack_status=stk.status or "", stack_status_reason=stk.status_reason)
     if resolve_outputs and stk.state != (stk.DELETE, stk.COMPLETE):
         info["outputs"] = outputs(stk.outputs, resolve_value=True)
     return info
@@ -86,6 +86,7 @@ def stack_summary(row: Any, tags: list[str] | None) -> dict[str, Any]:
 
 def stack_preview(stk: Any) -> dict[str, Any]:
     """A stack that would be made; nested stacks are lists inside ``resources``."""
+
     def shown(item: Any) -> Any:
         if isinstance(item, list):
             return [shown(one) for one in item]
@@ -169,8 +170,9 @@ def resource(res: Any, detail: bool = True, with_props: bool = False, with_attr:
 
 
 # events -------------------------------------------------------------------------------------------------------------
-def event(row: Any, stack_identifier: Any, root_stack_identifier: Any = None,
-          properties: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def event(
+    row: Any, stack_identifier: Any, root_stack_identifier: Any = None, properties: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """An event; ``properties`` only where one event is shown in full."""
     of_stack = stack_identifier.as_dict()
     path = f"{of_stack['path'].rstrip('/')}/resources/{row.resource_name}/events/{row.uuid}"
@@ -207,8 +209,13 @@ def snapshot(row: Any) -> dict[str, Any]:
 
 
 # parameters of a template -------------------------------------------------------------------------------------------
-_API_TYPES = {"string": "String", "number": "Number", "comma_delimited_list": "CommaDelimitedList", "json": "Json",
-              "boolean": "Boolean"}
+_API_TYPES = {
+    "string": "String",
+    "number": "Number",
+    "comma_delimited_list": "CommaDelimitedList",
+    "json": "Json",
+    "boolean": "Boolean",
+}
 
 
 def validate_parameter(param: Any) -> dict[str, Any]:

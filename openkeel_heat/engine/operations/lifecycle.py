@@ -5,6 +5,7 @@ Each call returns when the new state is stored and its traversal has begun; the 
 refuses a call raises before anything is written. Where somebody else started a traversal in the meantime, the stack is
 looked at again.
 """
+
 from __future__ import annotations
 
 import uuid
@@ -98,10 +99,19 @@ def _store_failed(stack: Stack, reason: str) -> None:
     stack.status, stack.status_reason = stack.FAILED, reason
     stack.current_traversal = ""
     stack.created_time = clock.utcnow()
-    rows = [events.stack_event(stack, stack.action, stack.IN_PROGRESS, f"Stack {stack.action} started"),
-            events.stack_event(stack, stack.action, stack.FAILED, reason)]
-    values = {**stack.row_values(), "id": stack.id, "action": stack.action, "status": stack.status,
-              "status_reason": reason, "current_traversal": "", "created_at": stack.created_time}
+    rows = [
+        events.stack_event(stack, stack.action, stack.IN_PROGRESS, f"Stack {stack.action} started"),
+        events.stack_event(stack, stack.action, stack.FAILED, reason),
+    ]
+    values = {
+        **stack.row_values(),
+        "id": stack.id,
+        "action": stack.action,
+        "status": stack.status,
+        "status_reason": reason,
+        "current_traversal": "",
+        "created_at": stack.created_time,
+    }
     announced.insert_stack(values, stack.template_values(), stack.tags, rows)
     row = stacks.get(values["id"])
     if row is not None:
@@ -110,21 +120,32 @@ def _store_failed(stack: Stack, reason: str) -> None:
 
 
 # update -------------------------------------------------------------------------------------------------------------
-def update(runtime: Runtime, context: Any, identity: Mapping[str, str], template: Mapping[str, Any] | None,
-           params: Mapping[str, Any] | None, files: Mapping[str, str] | None, args: Mapping[str, Any] | None,
-           environment_files: list[str] | None = None, files_container: str | None = None,
-           template_id: int | None = None) -> dict[str, str]:
+def update(
+    runtime: Runtime,
+    context: Any,
+    identity: Mapping[str, str],
+    template: Mapping[str, Any] | None,
+    params: Mapping[str, Any] | None,
+    files: Mapping[str, str] | None,
+    args: Mapping[str, Any] | None,
+    environment_files: list[str] | None = None,
+    files_container: str | None = None,
+    template_id: int | None = None,
+) -> dict[str, str]:
     """Begin to bring a stack to a new template."""
+
     def make(current: Stack) -> Stack:
         lookup.enforce_types(current)
-        return prepare.updated_stack(context, current, template, params, files, args, environment_files,
-                                     files_container, template_id)
+        return prepare.updated_stack(
+            context, current, template, params, files, args, environment_files, files_container, template_id
+        )
 
     return update_to(runtime, context, identity, make)
 
 
-def update_to(runtime: Runtime, context: Any, identity: Mapping[str, str],
-              make: Callable[[Stack], Stack]) -> dict[str, str]:
+def update_to(
+    runtime: Runtime, context: Any, identity: Mapping[str, str], make: Callable[[Stack], Stack]
+) -> dict[str, str]:
     """Begin an update to the stack that ``make`` makes of the current one (validated, not stored)."""
     for _attempt in range(_TRIES):
         current = migrate.stack_to_change(runtime, context, identity)
@@ -178,8 +199,13 @@ def refused(stack: Stack, action: str, refusal: Refused) -> bool:
 
 
 # delete -------------------------------------------------------------------------------------------------------------
-def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], abandon: bool = False,
-           holder: tuple[int, str] | None = None) -> None:
+def delete(
+    runtime: Runtime,
+    context: Any,
+    identity: Mapping[str, str],
+    abandon: bool = False,
+    holder: tuple[int, str] | None = None,
+) -> None:
     """Begin to delete a stack, whatever it is doing. ``abandon``: its resources are let go."""
     for _attempt in range(_TRIES):
         stack = migrate.stack_to_change(runtime, context, identity)
@@ -191,8 +217,9 @@ def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], abandon:
             runtime.convergence.stop_traversal(context, stack)
             stack = lookup.get_stack(context, identity)
         stack.holder = holder
-        request = StartRequest(stack, stack.DELETE, template=templates.empty(stack.t), abandon=abandon,
-                               cancel_running=True)
+        request = StartRequest(
+            stack, stack.DELETE, template=templates.empty(stack.t), abandon=abandon, cancel_running=True
+        )
         if begin(runtime, context, request):
             return
     raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
@@ -210,8 +237,9 @@ def abandon(runtime: Runtime, context: Any, identity: Mapping[str, str], really:
 
 
 # actions ------------------------------------------------------------------------------------------------------------
-def act(runtime: Runtime, context: Any, identity: Mapping[str, str], action: str,
-        holder: tuple[int, str] | None = None) -> None:
+def act(
+    runtime: Runtime, context: Any, identity: Mapping[str, str], action: str, holder: tuple[int, str] | None = None
+) -> None:
     """Begin SUSPEND, RESUME or CHECK. A stack that is suspended (resumed) already is left alone."""
     for _attempt in range(_TRIES):
         stack = migrate.stack_to_change(runtime, context, identity)

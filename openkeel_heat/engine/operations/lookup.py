@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which stack is meant, and may the caller see it?"""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -41,8 +42,9 @@ def identify(context: Any, stack_name: str) -> dict[str, str]:
     return dict(identifier.HeatIdentifier(row.tenant, row.name, row.id))
 
 
-def get_row(context: Any, stack_identity: Mapping[str, str], show_deleted: bool = False, deps: bool = False,
-            tags: bool = False) -> Any:
+def get_row(
+    context: Any, stack_identity: Mapping[str, str], show_deleted: bool = False, deps: bool = False, tags: bool = False
+) -> Any:
     """The row that an identity names; EntityNotFound also when its name or path does not fit."""
     identity = identifier.HeatIdentifier(**stack_identity)
     row = stacks.get(identity.stack_id, tenant_of(context), show_deleted=show_deleted, deps=deps, tags=tags)
@@ -55,8 +57,14 @@ def get_row(context: Any, stack_identity: Mapping[str, str], show_deleted: bool 
     return row
 
 
-def get_stack(context: Any, stack_identity: Mapping[str, str], show_deleted: bool = False, deps: bool = False,
-              use_stored_context: bool = False, tags: bool = False) -> Stack:
+def get_stack(
+    context: Any,
+    stack_identity: Mapping[str, str],
+    show_deleted: bool = False,
+    deps: bool = False,
+    use_stored_context: bool = False,
+    tags: bool = False,
+) -> Stack:
     """The same as a Stack."""
     row = get_row(context, stack_identity, show_deleted, deps, tags)
     return Stack.from_row(context, row, use_stored_context=use_stored_context)

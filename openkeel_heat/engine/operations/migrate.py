@@ -5,6 +5,7 @@
 on the way in (:func:`stack_to_change`), whatever its state: what was in progress under an engine that is gone counts as
 failed.
 """
+
 from __future__ import annotations
 
 import uuid
@@ -100,9 +101,14 @@ def _changes(context: Any, stack: Stack) -> Changes:
     if stack.status == stack.IN_PROGRESS:
         values = {"status": stack.FAILED, "status_reason": f"Engine went down during stack {stack.action}"}
     changes = Changes(
-        stack_id=_id(stack), traversal_id=str(uuid.uuid4()), template_id=stack.t.id,
-        previous_template_id=stack.prev_raw_template_id, requires=_requires(stack, ids),
-        gone=[row.id for name, row in rows.items() if name not in ids], values=values)
+        stack_id=_id(stack),
+        traversal_id=str(uuid.uuid4()),
+        template_id=stack.t.id,
+        previous_template_id=stack.prev_raw_template_id,
+        requires=_requires(stack, ids),
+        gone=[row.id for name, row in rows.items() if name not in ids],
+        values=values,
+    )
     row = migrate_convergence.backup_of(_id(stack))
     if row is not None:
         backup = Stack.from_row(context, row)

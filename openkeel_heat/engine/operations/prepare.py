@@ -3,6 +3,7 @@
 
 Nothing is written here. What a caller gave by hand (``params``) wins over ``environment_files`` sent beside it.
 """
+
 from __future__ import annotations
 
 import copy
@@ -11,7 +12,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from openkeel_heat.common import exceptions, params as parameters
+from openkeel_heat.common import exceptions, names, params as parameters
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db import stacks
 from openkeel_heat.engine import hidden, templates
@@ -42,8 +43,9 @@ def fetch_files(context: Any, files: Files | None, container: str | None) -> dic
     return {**plugin.get_files_from_container(container, list(given)), **given}
 
 
-def merge_environments(template: Any, files: Files, environment_files: list[str] | None,
-                       params: Params | None) -> dict[str, Any]:
+def merge_environments(
+    template: Any, files: Files, environment_files: list[str] | None, params: Params | None
+) -> dict[str, Any]:
     """One environment of the environment files in their order and what was given by hand."""
     given = _sections(params)
     if not environment_files:
@@ -72,9 +74,15 @@ def _sections(params: Params | None) -> dict[str, Any]:
     return params
 
 
-def new_template(context: Any, template: Mapping[str, Any] | None, params: Params | None, files: Files | None,
-                 environment_files: list[str] | None, files_container: str | None,
-                 template_id: int | None = None) -> Any:
+def new_template(
+    context: Any,
+    template: Mapping[str, Any] | None,
+    params: Params | None,
+    files: Files | None,
+    environment_files: list[str] | None,
+    files_container: str | None,
+    template_id: int | None = None,
+) -> Any:
     """The compiled template with the environment of the user; for ``template_id`` the stored one as it is."""
     if template_id is not None:
         return templates.load(template_id)
@@ -108,14 +116,19 @@ def check_template(template: Any) -> None:
 
 
 def check_new_name(context: Any, stack_name: str, nested: bool = False) -> None:
-    """Refuse a name in use and a project that has all the stacks it may have, of which nested ones are none."""
+    """Refuse a name in use and a project that has all the stacks it may have, of which nested ones are none.
+
+    What is no text is refused before the database is asked: to MariaDB the number 0 is equal to any name.
+    """
+    names.check_text(stack_name)
     tenant = lookup.project_of(context)
     if stacks.get_by_name(stack_name, tenant):
         raise exceptions.StackExists(stack_name=stack_name)
     limit = cfg.CONF.max_stacks_per_tenant
     if not nested and not context.is_admin and limit >= 0 and stacks.count(tenant) >= limit:
         raise exceptions.RequestLimitExceeded(
-            message=_("You have reached the maximum stacks per tenant, %d. Please delete some stacks.") % limit)
+            message=_("You have reached the maximum stacks per tenant, %d. Please delete some stacks.") % limit
+        )
 
 
 def check_deferred_auth(context: Any, stack: Stack) -> None:
@@ -136,11 +149,22 @@ def _adopt_parameters(params: Params | None, adopt_data: Mapping[str, Any]) -> d
     return params
 
 
-def new_stack(context: Any, stack_name: str, template: Mapping[str, Any] | None, params: Params | None,
-              files: Files | None, args: Mapping[str, Any] | None, environment_files: list[str] | None = None,
-              files_container: str | None = None, owner_id: str | None = None, nested_depth: int = 0,
-              user_creds_id: int | None = None, stack_user_project_id: str | None = None,
-              parent_resource_name: str | None = None, template_id: int | None = None) -> Stack:
+def new_stack(
+    context: Any,
+    stack_name: str,
+    template: Mapping[str, Any] | None,
+    params: Params | None,
+    files: Files | None,
+    args: Mapping[str, Any] | None,
+    environment_files: list[str] | None = None,
+    files_container: str | None = None,
+    owner_id: str | None = None,
+    nested_depth: int = 0,
+    user_creds_id: int | None = None,
+    stack_user_project_id: str | None = None,
+    parent_resource_name: str | None = None,
+    template_id: int | None = None,
+) -> Stack:
     """A validated Stack that is not stored (create, adopt and their preview)."""
     keywords = parse_args(args)
     if "adopt_stack_data" in keywords:
@@ -150,9 +174,17 @@ def new_stack(context: Any, stack_name: str, template: Mapping[str, Any] | None,
     compiled = new_template(context, template, params, files, environment_files, files_container, template_id)
     check_new_name(context, stack_name, nested=owner_id is not None)
     check_template(compiled)
-    stack = Stack(context, stack_name, compiled, owner_id=owner_id, nested_depth=nested_depth,
-                  user_creds_id=user_creds_id, stack_user_project_id=stack_user_project_id,
-                  parent_resource=parent_resource_name, **keywords)
+    stack = Stack(
+        context,
+        stack_name,
+        compiled,
+        owner_id=owner_id,
+        nested_depth=nested_depth,
+        user_creds_id=user_creds_id,
+        stack_user_project_id=stack_user_project_id,
+        parent_resource=parent_resource_name,
+        **keywords,
+    )
     lookup.enforce_types(stack)
     check_deferred_auth(context, stack)
     with hidden.in_errors(stack):
@@ -161,9 +193,16 @@ def new_stack(context: Any, stack_name: str, template: Mapping[str, Any] | None,
 
 
 # updates ------------------------------------------------------------------------------------------------------------
-def _patched_template(context: Any, current: Stack, template: Mapping[str, Any] | None, params: Params | None,
-                      files: Files | None, environment_files: list[str] | None, files_container: str | None,
-                      clear: set[str]) -> Any:
+def _patched_template(
+    context: Any,
+    current: Stack,
+    template: Mapping[str, Any] | None,
+    params: Params | None,
+    files: Files | None,
+    environment_files: list[str] | None,
+    files_container: str | None,
+    clear: set[str],
+) -> Any:
     """PATCH: what was sent on top of what the stack has; parameters the new template does not know are dropped."""
     files = {**current.t.files, **fetch_files(context, files, files_container)}
     compiled = templates.compiled(current.t.t if template is None else template, files)
@@ -179,26 +218,47 @@ def _patched_template(context: Any, current: Stack, template: Mapping[str, Any] 
     return compiled
 
 
-def updated_stack(context: Any, current: Stack, template: Mapping[str, Any] | None, params: Params | None,
-                  files: Files | None, args: Mapping[str, Any] | None, environment_files: list[str] | None = None,
-                  files_container: str | None = None, template_id: int | None = None) -> Stack:
+def updated_stack(
+    context: Any,
+    current: Stack,
+    template: Mapping[str, Any] | None,
+    params: Params | None,
+    files: Files | None,
+    args: Mapping[str, Any] | None,
+    environment_files: list[str] | None = None,
+    files_container: str | None = None,
+    template_id: int | None = None,
+) -> Stack:
     """The stack as it is to become: validated, with the identity of the current one, not stored."""
     args = dict(args or {})
     patch = bool(args.get("existing", False))
     if patch:
         assert template_id is None, "Cannot specify template_id with PARAM_EXISTING"
-        compiled = _patched_template(context, current, template, params, files, environment_files, files_container,
-                                     set(args.get("clear_parameters") or ()))
+        compiled = _patched_template(
+            context,
+            current,
+            template,
+            params,
+            files,
+            environment_files,
+            files_container,
+            set(args.get("clear_parameters") or ()),
+        )
     else:
         compiled = new_template(context, template, params, files, environment_files, files_container, template_id)
     check_size(compiled)
-    stack = stack_under(context, current, compiled, **{
-        "timeout_mins": current.timeout_mins,
-        "disable_rollback": current.disable_rollback,
-        "converge": current.converge,
-        "tags": current.tags if patch else [],
-        **parse_args(args),
-    })
+    stack = stack_under(
+        context,
+        current,
+        compiled,
+        **{
+            "timeout_mins": current.timeout_mins,
+            "disable_rollback": current.disable_rollback,
+            "converge": current.converge,
+            "tags": current.tags if patch else [],
+            **parse_args(args),
+        },
+    )
     changed = current.parameters.immutable_params_modified(stack.parameters, compiled.env.params)
     if changed:
         raise exceptions.ImmutableParameterModified(*changed)
@@ -211,10 +271,21 @@ def updated_stack(context: Any, current: Stack, template: Mapping[str, Any] | No
 
 def stack_under(context: Any, current: Stack, template: Any, **keywords: Any) -> Stack:
     """A stack in memory that stands for the current one under another template. It has no id, and so no rows."""
-    stack = Stack(current.context, current.name, template, owner_id=current.owner_id, username=current.username,
-                  stack_user_project_id=current.stack_user_project_id, user_creds_id=current.user_creds_id,
-                  nested_depth=current.nested_depth, current_traversal=current.current_traversal,
-                  prev_raw_template_id=current.prev_raw_template_id, parent_resource=current.parent_resource_name,
-                  tenant_id=current.tenant_id, strict_validate=current.strict_validate, **keywords)
+    stack = Stack(
+        current.context,
+        current.name,
+        template,
+        owner_id=current.owner_id,
+        username=current.username,
+        stack_user_project_id=current.stack_user_project_id,
+        user_creds_id=current.user_creds_id,
+        nested_depth=current.nested_depth,
+        current_traversal=current.current_traversal,
+        prev_raw_template_id=current.prev_raw_template_id,
+        parent_resource=current.parent_resource_name,
+        tenant_id=current.tenant_id,
+        strict_validate=current.strict_validate,
+        **keywords,
+    )
     stack.use_identity(current.identifier())
     return stack

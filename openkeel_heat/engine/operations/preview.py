@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a create or an update would do, and whether a template is valid. Nothing is written."""
+
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
@@ -21,10 +22,16 @@ def preview_create(stack: Stack) -> dict[str, Any]:
 
 
 # update -------------------------------------------------------------------------------------------------------------
-def preview_update(context: Any, identity: Mapping[str, str], template: Mapping[str, Any] | None,
-                   params: Mapping[str, Any] | None, files: Mapping[str, str] | None, args: Mapping[str, Any] | None,
-                   environment_files: list[str] | None = None,
-                   files_container: str | None = None) -> dict[str, list[dict[str, Any]]]:
+def preview_update(
+    context: Any,
+    identity: Mapping[str, str],
+    template: Mapping[str, Any] | None,
+    params: Mapping[str, Any] | None,
+    files: Mapping[str, str] | None,
+    args: Mapping[str, Any] | None,
+    environment_files: list[str] | None = None,
+    files_container: str | None = None,
+) -> dict[str, list[dict[str, Any]]]:
     """Resources in five lists; with ``show_nested`` those of nested stacks too."""
     current = lookup.get_stack(context, identity)
     new = prepare.updated_stack(context, current, template, params, files, args, environment_files, files_container)
@@ -64,6 +71,7 @@ def changes(current: Stack, new: Stack) -> dict[str, list[str]]:
 
 def _shown(current: Stack | None, new: Stack | None, names: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     """The lists with resources in full: as they are (updated, deleted) or as they would be."""
+
     def shown(stack: Stack | None, wanted: Iterable[str]) -> list[Any]:
         return [formats.resource(stack.resources[name]) for name in wanted] if stack is not None else []
 
@@ -98,10 +106,16 @@ def _add_whole(found: dict[str, list[Any]], key: str, stack: Stack, names: Itera
 
 
 # validate -----------------------------------------------------------------------------------------------------------
-def validate_template(context: Any, template: Mapping[str, Any] | None, params: Mapping[str, Any] | None = None,
-                      files: Mapping[str, str] | None = None, environment_files: list[str] | None = None,
-                      files_container: str | None = None, show_nested: bool = False,
-                      ignorable_errors: Collection[str] | None = None) -> dict[str, Any]:
+def validate_template(
+    context: Any,
+    template: Mapping[str, Any] | None,
+    params: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] | None = None,
+    environment_files: list[str] | None = None,
+    files_container: str | None = None,
+    show_nested: bool = False,
+    ignorable_errors: Collection[str] | None = None,
+) -> dict[str, Any]:
     """Parameters, groups and environment of a template; or ``{'Error': why}`` when it is not valid."""
     if template is None:
         raise exceptions.StackValidationFailed(message=_("No Template provided."))

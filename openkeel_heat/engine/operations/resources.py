@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resources of stacks: show, list (with nested stacks, in three queries for any number of them), find, mark, signal."""
+
 from __future__ import annotations
 
 import json
@@ -52,12 +53,20 @@ def _stack_user_may(context: Any, stack: Stack, resource_name: str) -> bool:
 def describe_all(context: Any, identity: Mapping[str, str], resource_name: str | None) -> list[dict[str, Any]]:
     """The resources of a stack; the identity may be that of a resource in it, as :func:`find_physical` gives it."""
     stack = lookup.get_stack(context, {**identity, "path": ""})
-    return [formats.resource(resource) for name, resource in stack.resources.items()
-            if resource_name is None or name == resource_name]
+    return [
+        formats.resource(resource)
+        for name, resource in stack.resources.items()
+        if resource_name is None or name == resource_name
+    ]
 
 
-def list_resources(context: Any, identity: Mapping[str, str], nested_depth: int = 0, with_detail: bool = False,
-                   filters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+def list_resources(
+    context: Any,
+    identity: Mapping[str, str],
+    nested_depth: int = 0,
+    with_detail: bool = False,
+    filters: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
     stack = lookup.get_stack(context, identity, show_deleted=True)
     depth = min(int(nested_depth or 0), cfg.CONF.max_nested_stack_depth)
     wanted = params.translate_filters(filters) if filters is not None else {}
@@ -160,8 +169,11 @@ def _find(context: Any, stack: Stack, name_or_id: str) -> Any:
     if name_or_id in stack:
         return stack[name_or_id]
     rows = resources.list_by_physical_id(name_or_id, lookup.tenant_of(context))
-    matches = [stack[row.name] for row in rows
-               if row.stack_id == stack.id and row.name in stack and stack[row.name].record.id == row.id]
+    matches = [
+        stack[row.name]
+        for row in rows
+        if row.stack_id == stack.id and row.name in stack and stack[row.name].record.id == row.id
+    ]
     if len(matches) > 1:
         raise exceptions.PhysicalResourceIDAmbiguity(phys_id=name_or_id)
     match = matches[0] if matches else stack.resource_by_refid(name_or_id)
@@ -171,8 +183,9 @@ def _find(context: Any, stack: Stack, name_or_id: str) -> Any:
 
 
 # mark unhealthy -----------------------------------------------------------------------------------------------------
-def mark_unhealthy(context: Any, identity: Mapping[str, str], resource_name: str, unhealthy: bool,
-                   reason: str | None = None) -> None:
+def mark_unhealthy(
+    context: Any, identity: Mapping[str, str], resource_name: str, unhealthy: bool, reason: str | None = None
+) -> None:
     """CHECK_FAILED for a resource that the next update shall replace, or CHECK_COMPLETE for one that was marked so."""
     if not isinstance(unhealthy, bool):
         raise exceptions.Invalid(reason="mark_unhealthy is not a boolean")
@@ -193,8 +206,14 @@ def mark_unhealthy(context: Any, identity: Mapping[str, str], resource_name: str
 
 
 # signal -------------------------------------------------------------------------------------------------------------
-def signal(runtime: Runtime, context: Any, identity: Mapping[str, str], resource_name: str, details: Any,
-           sync_call: bool = False) -> Any:
+def signal(
+    runtime: Runtime,
+    context: Any,
+    identity: Mapping[str, str],
+    resource_name: str,
+    details: Any,
+    sync_call: bool = False,
+) -> Any:
     """Give a signal to a resource. Checked at once; handled later unless ``sync_call``, which answers the metadata."""
     # the user behind a signal may not be allowed what handling it takes: the stack's own credentials are
     stack = lookup.get_stack(context, identity, use_stored_context=True)
@@ -236,13 +255,28 @@ def _signal_steps(runtime: Runtime, stack: Stack, resource: Any, details: Any) -
             runtime.convergence.wake(key)
     if not needs_metadata_updates:
         return
-    # metadata of other resources may be made of this one's attributes
-    for other in stack.resources.values():
-        if other.action == other.INIT or other is resource:
-            continue
-        if _updates_metadata(other):
-            other.metadata_update()
-            runtime.convergence.wake(("resource", other.record.id))
+    for other in _with_metadata_anew(stack, resource):
+        runtime.convergence.wake(("resource", other.record.id))
+
+
+def _with_metadata_anew(stack: Stack, signalled: Any) -> Iterator[Any]:
+    """Bring the metadata that are made of other resources up to date: a signal may have changed what those tell.
+
+    Each comes after those that it requires; of these alone ids and attributes are asked for.
+    """
+    changing = {
+        name
+        for name, other in stack.resources.items()
+        if other is not signalled and other.action != other.INIT and _updates_metadata(other)
+    }
+    read = {name for other in changing for name in stack.dependencies.requires(other)}
+    for name in list(stack.dependencies):
+        resource = stack.resources[name]
+        if name in changing:
+            resource.metadata_update()
+            yield resource
+        if name in read:
+            stack.defn.set_data([resource.node_data(for_outputs=())])
 
 
 def _updates_metadata(resource: Any) -> bool:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What operations need from the engine that runs them."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading stacks: one in full, lists, counts, outputs, template, environment, files."""
+
 from __future__ import annotations
 
 import copy
@@ -67,11 +68,25 @@ def _wanted_resources(stack: Stack, output_names: Any) -> list[str]:
 _LIST_ARGUMENTS = ("tags", "tags_any", "not_tags", "not_tags_any", "show_deleted", "show_nested", "show_hidden")
 
 
-def list_stacks(context: Any, filters: Mapping[str, Any] | None, tenant_safe: bool, limit: Any = None,
-                marker: Any = None, sort_keys: Any = None, sort_dir: str | None = None,
-                **which: Any) -> list[dict[str, Any]]:
-    rows = stacks.list_stacks(_list_tenant(context, tenant_safe), limit=limit, marker=marker, sort_keys=sort_keys,
-                              sort_dir=sort_dir, filters=params.translate_filters(filters or {}), **which)
+def list_stacks(
+    context: Any,
+    filters: Mapping[str, Any] | None,
+    tenant_safe: bool,
+    limit: Any = None,
+    marker: Any = None,
+    sort_keys: Any = None,
+    sort_dir: str | None = None,
+    **which: Any,
+) -> list[dict[str, Any]]:
+    rows = stacks.list_stacks(
+        _list_tenant(context, tenant_safe),
+        limit=limit,
+        marker=marker,
+        sort_keys=sort_keys,
+        sort_dir=sort_dir,
+        filters=params.translate_filters(filters or {}),
+        **which,
+    )
     return [formats.stack_summary(row, row.tags) for row in rows]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots of a stack: make, show, list, restore, delete. The id of a snapshot is the id of its traversal."""
+
 from __future__ import annotations
 
 import copy
@@ -13,17 +14,19 @@ from oslo_log import log as logging
 from openkeel_heat.common import exceptions
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db import snapshots
+from openkeel_heat.db.sql import Record
 from openkeel_heat.engine import templates
 from openkeel_heat.engine.convergence.interfaces import StartRequest
 from openkeel_heat.engine.lifecycle_plugins import Refused
-from openkeel_heat.engine.operations import formats, lifecycle, lookup, migrate
+from openkeel_heat.engine.operations import columns, formats, lifecycle, lookup, migrate
 from openkeel_heat.engine.operations.runtime import Runtime
 from openkeel_heat.engine.stack import Stack
 
 LOG = logging.getLogger(__name__)
 
 
-def create(runtime: Runtime, context: Any, identity: Mapping[str, str], name: str | None) -> dict[str, Any]:
+def create(runtime: Runtime, context: Any, identity: Mapping[str, str], name: Any) -> dict[str, Any]:
+    name = columns.text("name", name)
     stack = migrate.stack_to_change(runtime, context, identity)
     if stack.status == stack.IN_PROGRESS:
         raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
@@ -31,10 +34,18 @@ def create(runtime: Runtime, context: Any, identity: Mapping[str, str], name: st
     limit = cfg.CONF.max_snapshots_per_stack
     if not context.is_admin and limit >= 0 and snapshots.count_by_stack(stack.id) >= limit:
         raise exceptions.RequestLimitExceeded(
-            message=_("You have reached the maximum snapshots per stack, %d. Please delete some snapshots.") % limit)
+            message=_("You have reached the maximum snapshots per stack, %d. Please delete some snapshots.") % limit
+        )
     snapshot_id = str(uuid.uuid4())
-    row = {"id": snapshot_id, "tenant": context.project_id, "name": name, "stack_id": stack.id,
-           "data": stack.prepare_abandon(no_resources=True), "action": "CREATE", "status": "IN_PROGRESS"}
+    row = {
+        "id": snapshot_id,
+        "tenant": context.project_id,
+        "name": name,
+        "stack_id": stack.id,
+        "data": stack.prepare_abandon(no_resources=True),
+        "action": "CREATE",
+        "status": "IN_PROGRESS",
+    }
     request = StartRequest(stack, stack.SNAPSHOT, traversal_id=snapshot_id, snapshot=row)
     try:
         started = runtime.convergence.start(context, request)
@@ -42,7 +53,10 @@ def create(runtime: Runtime, context: Any, identity: Mapping[str, str], name: st
         raise exceptions.Invalid(reason=str(refusal)) from refusal
     if started is None:
         raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
-    return formats.snapshot(snapshots.get(snapshot_id))
+    # As it was begun: by now it may have ended.
+    return formats.snapshot(
+        Record({**(snapshots.get(snapshot_id) or {"created_at": None}), **row, "status_reason": None})
+    )
 
 
 def get_row(snapshot_id: str, stack_id: str | None, stack_name: str, with_resources: bool = True) -> Any:
@@ -78,8 +92,9 @@ def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], snapshot
     row = get_row(snapshot_id, stack.id, stack.name, with_resources=False)
     if row.action in (None, "CREATE") and row.status == "IN_PROGRESS":  # old services wrote no action
         raise exceptions.NotSupported(feature=_("Deleting in-progress snapshot"))
-    snapshots.update(snapshot_id, {"action": "DELETE", "status": "IN_PROGRESS",
-                                   "status_reason": "Snapshot delete started"})
+    snapshots.update(
+        snapshot_id, {"action": "DELETE", "status": "IN_PROGRESS", "status_reason": "Snapshot delete started"}
+    )
     runtime.convergence.delete_snapshot(context, stack, snapshot_id)
 
 
@@ -104,7 +119,15 @@ def restored_stack(context: Any, stack: Stack, data: Mapping[str, Any]) -> Stack
         if callable(handle_restore):
             definition = handle_restore(definition, (data["resources"] or {}).get(name))
         restored.add_resource(definition, name)
-    found = Stack(context, stack.name, restored, timeout_mins=stack.timeout_mins, tenant_id=stack.tenant_id,
-                  disable_rollback=stack.disable_rollback, owner_id=stack.owner_id, tags=list(stack.tags))
+    found = Stack(
+        context,
+        stack.name,
+        restored,
+        timeout_mins=stack.timeout_mins,
+        tenant_id=stack.tenant_id,
+        disable_rollback=stack.disable_rollback,
+        owner_id=stack.owner_id,
+        tags=list(stack.tags),
+    )
     found.use_identity(stack.identifier())
     return found

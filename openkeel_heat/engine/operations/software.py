@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Software configs and deployments: rows, the signals that report results, and the check of those that are polled."""
+
 from __future__ import annotations
 
 import time
@@ -12,10 +13,10 @@ from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
-from openkeel_heat.common import clock, exceptions
+from openkeel_heat.common import clock, exceptions, signal_body
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db import software, stacks
-from openkeel_heat.engine.operations import formats, lookup, software_metadata
+from openkeel_heat.engine.operations import columns, formats, lookup, software_metadata
 from openkeel_heat.resources.kit import software_io as io
 
 LOG = logging.getLogger(__name__)
@@ -24,16 +25,15 @@ IN_PROGRESS, FAILED, COMPLETE = "IN_PROGRESS", "FAILED", "COMPLETE"
 STATUS_CODE = "deploy_status_code"
 STANDARD_OUTPUTS = ("deploy_stdout", "deploy_stderr", STATUS_CODE)
 
-# How long texts may be that clients send.
+# How long texts may be that clients send, where it is not the usual length.
 _LENGTHS = {"server_id": 36, "stack_user_project_id": 64}
-_LENGTH = 255
 
 _FIRST_POLL_SECONDS, _POLL_SECONDS = 0.05, 1.0
 
 
 # configs ------------------------------------------------------------------------------------------------------------
-def _config(context: Any, config_id: str) -> Any:
-    row = software.get_config(config_id, lookup.tenant_of(context))
+def _config(context: Any, config_id: Any) -> Any:
+    row = software.get_config(config_id, lookup.tenant_of(context)) if isinstance(config_id, str) else None
     if row is None:
         raise exceptions.NotFound(_("Software config with id %s not found") % config_id)
     return row
@@ -46,12 +46,22 @@ def show_config(context: Any, config_id: str) -> dict[str, Any]:
 def list_configs(context: Any, limit: Any = None, marker: Any = None, tenant_safe: bool = True) -> list[dict[str, Any]]:
     admin = not tenant_safe or context.is_admin
     tenant = None if admin else context.project_id
-    return [formats.software_config(row, detail=False, include_project=admin)
-            for row in software.list_configs(tenant, limit, marker)]
+    return [
+        formats.software_config(row, detail=False, include_project=admin)
+        for row in software.list_configs(tenant, limit, marker)
+    ]
 
 
-def create_config(context: Any, group: Any, name: Any, config: Any, inputs: Any, outputs: Any, options: Any,
-                  config_id: str | None = None) -> dict[str, Any]:
+def create_config(
+    context: Any,
+    group: Any,
+    name: Any,
+    config: Any,
+    inputs: Any,
+    outputs: Any,
+    options: Any,
+    config_id: str | None = None,
+) -> dict[str, Any]:
     """A new config. With an id given, one that is there already is as good."""
     _check_quota_of_configs(context)
     values = _config_values(context, group, name, config, inputs, outputs, options)
@@ -68,19 +78,24 @@ def _check_quota_of_configs(context: Any) -> None:
     if not context.is_admin and limit >= 0 and software.count_configs(context.project_id) >= limit:
         raise exceptions.RequestLimitExceeded(
             message=_("You have reached the maximum software configs per tenant, %d. Please delete some configs.")
-            % limit)
+            % limit
+        )
 
 
-def _config_values(context: Any, group: Any, name: Any, config: Any, inputs: Any, outputs: Any,
-                   options: Any) -> dict[str, Any]:
+def _config_values(
+    context: Any, group: Any, name: Any, config: Any, inputs: Any, outputs: Any, options: Any
+) -> dict[str, Any]:
     """Columns of a config, its inputs and outputs checked."""
-    _check_lengths(name=name, group=group)
+    texts = _texts(name=name, group=group)
     io.check_io_schema_list(inputs)
     stored_inputs = [io.InputConfig(**item).as_dict() for item in inputs]
     io.check_io_schema_list(outputs)
     stored_outputs = [io.OutputConfig(**item).as_dict() for item in outputs]
-    return {"group": group, "name": name, "tenant": context.project_id,
-            "config": {"inputs": stored_inputs, "outputs": stored_outputs, "options": options, "config": config}}
+    return {
+        **texts,
+        "tenant": context.project_id,
+        "config": {"inputs": stored_inputs, "outputs": stored_outputs, "options": options, "config": config},
+    }
 
 
 def delete_config(context: Any, config_id: str) -> None:
@@ -97,8 +112,7 @@ def _deployment(context: Any, deployment_id: str) -> Any:
 
 
 def list_deployments(context: Any, server_id: Any) -> list[dict[str, Any]]:
-    return [formats.software_deployment(row)
-            for row in software.list_deployments(lookup.tenant_of(context), server_id)]
+    return [formats.software_deployment(row) for row in software.list_deployments(lookup.tenant_of(context), server_id)]
 
 
 def metadata(context: Any, server_id: Any) -> list[dict[str, Any]]:
@@ -122,15 +136,17 @@ def _refreshed(context: Any, deployment_id: str) -> Any:
     values = dict(io.InputConfig(**item).input_data() for item in row.config.config["inputs"] or [])
     transport = values.get("deploy_signal_transport")
     found: tuple[Any, str | None] | None
-    if transport == "TEMP_URL_SIGNAL":
-        found = software_metadata.swift_signal(context, row, values.get("deploy_signal_id"))
-    elif transport == "ZAQAR_SIGNAL":
-        found = software_metadata.zaqar_signal(context, row, values.get("deploy_queue_id"))
-    else:
-        return row
-    if found is not None:
-        details, updated_at = found
-        signal_deployment(None, context, deployment_id, details, updated_at)
+    try:
+        if transport == "TEMP_URL_SIGNAL":
+            found = software_metadata.swift_signal(context, row, values.get("deploy_signal_id"))
+        elif transport == "ZAQAR_SIGNAL":
+            found = software_metadata.zaqar_signal(context, row, values.get("deploy_queue_id"))
+        else:
+            return row
+        if found is not None:
+            signal_deployment(None, context, deployment_id, *found)
+    except (signal_body.Unreadable, exceptions.Invalid) as error:  # the server's doing, not that of who is asking
+        cancel_deployment(None, context, deployment_id, str(error))
     return _deployment(context, deployment_id)
 
 
@@ -152,16 +168,16 @@ def _check_quota_of_deployments(context: Any) -> None:
     limit = cfg.CONF.max_software_deployments_per_tenant
     if not context.is_admin and limit >= 0 and software.count_deployments(context.project_id) >= limit:
         raise exceptions.RequestLimitExceeded(
-            message=_("You have reached the maximum software deployments per tenant, %d. Please delete some "
-                      "deployments.") % limit)
+            message=_(
+                "You have reached the maximum software deployments per tenant, %d. Please delete some deployments."
+            )
+            % limit
+        )
 
 
-def _check_lengths(**texts: Any) -> None:
-    """Refuse what would not fit into the columns."""
-    for name, text in texts.items():
-        limit = _LENGTHS.get(name, _LENGTH)
-        if isinstance(text, str) and len(text) > limit:
-            raise exceptions.Invalid(reason=f'"{name}" should be no more than {limit} characters')
+def _texts(**given: Any) -> dict[str, str | None]:
+    """What is stored of these fields; Invalid for what does not fit into the columns."""
+    return {name: columns.text(name, value, _LENGTHS.get(name, columns.LENGTH)) for name, value in given.items()}
 
 
 def _check_stack_user_project(context: Any, project_id: str | None) -> None:
@@ -172,30 +188,45 @@ def _check_stack_user_project(context: Any, project_id: str | None) -> None:
         raise exceptions.Forbidden()
 
 
-def create_deployment(context: Any, server_id: Any, config_id: Any, input_values: Any, action: Any, status: Any,
-                      status_reason: Any, stack_user_project_id: Any = None,
-                      deployment_id: str | None = None) -> dict[str, Any]:
+def create_deployment(
+    context: Any,
+    server_id: Any,
+    config_id: Any,
+    input_values: Any,
+    action: Any,
+    status: Any,
+    status_reason: Any,
+    stack_user_project_id: Any = None,
+    deployment_id: str | None = None,
+) -> dict[str, Any]:
     _check_quota_of_deployments(context)
-    _check_lengths(server_id=server_id, stack_user_project_id=stack_user_project_id, action=action, status=status)
-    _check_stack_user_project(context, stack_user_project_id)
+    texts = _texts(server_id=server_id, stack_user_project_id=stack_user_project_id, action=action, status=status)
+    _check_stack_user_project(context, texts["stack_user_project_id"])
     _config(context, config_id)
     if server_id is None:
         raise exceptions.Invalid(reason='"server_id" must be specified')
-    deployment_id = software.insert_deployment({
-        "id": deployment_id or str(uuid.uuid4()), "config_id": config_id, "server_id": server_id,
-        "input_values": input_values, "tenant": context.project_id, "stack_user_project_id": stack_user_project_id,
-        "action": action, "status": status, "status_reason": str(status_reason)})
-    software_metadata.push(context, server_id, stack_user_project_id)
+    deployment_id = software.insert_deployment(
+        {
+            "id": deployment_id or str(uuid.uuid4()),
+            "config_id": config_id,
+            "input_values": input_values,
+            "tenant": context.project_id,
+            "status_reason": str(status_reason),
+            **texts,
+        }
+    )
+    software_metadata.push(context, str(texts["server_id"]), texts["stack_user_project_id"])
     return formats.software_deployment(_deployment(context, deployment_id))
 
 
-def deploy(runtime: Any, context: Any, deployment_id: str, config: Mapping[str, Any],
-           values: Mapping[str, Any]) -> dict[str, Any]:
+def deploy(
+    runtime: Any, context: Any, deployment_id: str, config: Mapping[str, Any], values: Mapping[str, Any]
+) -> dict[str, Any]:
     """Make a deployment with a config of its own, or give it another config; see ``kit.software.Software.deploy``."""
     _check_quota_of_configs(context)
     if software.get_deployment(deployment_id) is None:
         _check_quota_of_deployments(context)
-    _check_lengths(server_id=values["server_id"], stack_user_project_id=values.get("stack_user_project_id"))
+    _texts(server_id=values["server_id"], stack_user_project_id=values.get("stack_user_project_id"))
     software.deploy(deployment_id, _config_values(context, **config), {"tenant": context.project_id, **values})
     software_metadata.push(context, values["server_id"], values.get("stack_user_project_id"))
     _wake(runtime, deployment_id)
@@ -213,7 +244,10 @@ def signal_deployment(runtime: Any, context: Any, deployment_id: str, details: A
     if row.status != IN_PROGRESS:
         return None
     details = details or {}
-    values = dict(row.output_values or {})
+    if not isinstance(details, Mapping):
+        raise exceptions.Invalid(reason=_("the data of a signal has to be a map"))
+    # A client may have stored anything as outputs.
+    values = dict(row.output_values) if isinstance(row.output_values, Mapping) else {}
     errors: dict[str, str] = {}
     event = f"deployment {deployment_id} succeeded"
     code = details.get(STATUS_CODE)
@@ -234,7 +268,9 @@ def signal_deployment(runtime: Any, context: Any, deployment_id: str, details: A
     taken = software.update_deployment(
         deployment_id,
         {"output_values": values, "status": status, "status_reason": reason, "updated_at": _time(updated_at)},
-        status=IN_PROGRESS, config_id=row.config_id)
+        status=IN_PROGRESS,
+        config_id=row.config_id,
+    )
     if not taken:
         return None
     _wake(runtime, deployment_id)
@@ -244,18 +280,32 @@ def signal_deployment(runtime: Any, context: Any, deployment_id: str, details: A
 def cancel_deployment(runtime: Any, context: Any, deployment_id: str, reason: str) -> None:
     """FAILED, if it is still in progress."""
     software.update_deployment(
-        deployment_id, {"status": FAILED, "status_reason": reason, "updated_at": clock.utcnow()}, status=IN_PROGRESS)
+        deployment_id, {"status": FAILED, "status_reason": reason, "updated_at": clock.utcnow()}, status=IN_PROGRESS
+    )
     _wake(runtime, deployment_id)
 
 
-def update_deployment(runtime: Any, context: Any, deployment_id: str, config_id: Any, input_values: Any,
-                      output_values: Any, action: Any, status: Any, status_reason: Any,
-                      updated_at: Any) -> dict[str, Any]:
+def update_deployment(
+    runtime: Any,
+    context: Any,
+    deployment_id: str,
+    config_id: Any,
+    input_values: Any,
+    output_values: Any,
+    action: Any,
+    status: Any,
+    status_reason: Any,
+    updated_at: Any,
+) -> dict[str, Any]:
     row = _deployment(context, deployment_id)
-    given = {"config_id": config_id, "input_values": input_values, "output_values": output_values, "action": action,
-             "status": status, "status_reason": str(status_reason) if status_reason else None}
+    given = {
+        "config_id": config_id,
+        "input_values": input_values,
+        "output_values": output_values,
+        "status_reason": str(status_reason) if status_reason else None,
+        **_texts(action=action or None, status=status or None),
+    }
     values = {name: value for name, value in given.items() if value}
-    _check_lengths(action=action, status=status)
     if config_id:
         _config(context, config_id)
     software.update_deployment(deployment_id, {**values, "updated_at": _time(updated_at)})

@@ -4,6 +4,7 @@
 The metadata of the server's resource lists the configs deployed to it. It is written as a compare-and-swap; where the
 server reads it from a Swift object or a Zaqar queue it is put there too, in the order of the writes.
 """
+
 from __future__ import annotations
 
 import json
@@ -13,7 +14,7 @@ from urllib import parse
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from openkeel_heat.common import exceptions
+from openkeel_heat.common import exceptions, signal_body
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db import resources
 
@@ -73,7 +74,8 @@ def _zaqar_queue(context: Any, data: dict[str, Any], project: str | None, queue_
     signed = data.get("zaqar_queue_signed_url_data")
     if signed is None:
         token = context.clients.client("keystone").stack_domain_user_token(
-            user_id=data.get("user_id"), project_id=project, password=data.get("password"))
+            user_id=data.get("user_id"), project_id=project, password=data.get("password")
+        )
         zaqar = plugin.create_for_tenant(project, token)
     else:
         url_data = json.loads(signed)
@@ -82,27 +84,42 @@ def _zaqar_queue(context: Any, data: dict[str, Any], project: str | None, queue_
     return zaqar.queue(queue_name)
 
 
+def _place(url: Any) -> list[str]:
+    """Container and name of the object at a URL."""
+    found = parse.urlparse(url or "").path.split("/")[-2:]
+    if len(found) < 2 or any(part in ("", ".", "..") for part in found):
+        raise ValueError(_("%s is not the URL of an object") % url)
+    return found
+
+
 def swift_signal(context: Any, deployment: Any, signal_url: Any) -> tuple[Any, str] | None:
-    """(details, when) of a signal newer than the last one seen, from the object that the server writes."""
-    container, name = parse.urlparse(signal_url or "").path.split("/")[-2:]
+    """(details, when) of a signal newer than the last one seen, from the object that the server writes.
+
+    What the server wrote may be no signal: ``signal_body.Unreadable``.
+    """
+    container, name = _place(signal_url)
     plugin = context.clients.client_plugin("swift")
     swift = plugin.client()
     try:
-        modified = plugin.parse_last_modified(swift.head_object(container, name).get("last-modified"))
+        headers = swift.head_object(container, name)
+        modified = plugin.parse_last_modified(headers.get("last-modified"))
         if deployment.updated_at and modified <= deployment.updated_at:
             return None
+        signal_body.check_size(headers.get("content-length"))
         _headers, body = swift.get_object(container, name)
     except Exception as error:
         if plugin.is_not_found(error):  # Swift may not be consistent yet
             LOG.info("Signal object not found: %s %s", container, name)
             return None
         raise
-    return (json.loads(body), modified.isoformat()) if body else None
+    return (signal_body.read(body), modified.isoformat()) if body else None
 
 
 def zaqar_signal(context: Any, deployment: Any, queue_id: Any) -> tuple[Any, None] | None:
     """(details, None) of a signal waiting in the queue of the deployment."""
     row = _server_resource(context, deployment.id)
-    data = resources.get_data(row.id) if row is not None else {}
+    if row is None or not queue_id:  # a deployment that no resource made: nobody has a queue for it
+        return None
+    data = resources.get_data(row.id)
     messages = list(_zaqar_queue(context, data, deployment.stack_user_project_id, queue_id).pop())
     return (messages[0].body, None) if messages else None

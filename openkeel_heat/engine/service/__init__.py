@@ -4,6 +4,7 @@
 Each method is thin: it hands its arguments to an operation of ``openkeel_heat.engine.operations``. ``engine/server.py``
 mounts ``EngineService(runtime)``, where ``runtime`` is what ``operations/runtime.py`` describes.
 """
+
 from __future__ import annotations
 
 from openkeel_heat.engine.service.discovery import DiscoveryEndpoints

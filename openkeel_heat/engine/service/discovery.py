@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """RPC methods about what the engine offers, and about the service itself."""
+
 from __future__ import annotations
 
 from typing import Any
 
 from openkeel_heat.engine.operations import discovery
-from openkeel_heat.engine.service.base import Endpoints, endpoint
+from openkeel_heat.engine.service.endpoint import Endpoints, endpoint
 
 
 class DiscoveryEndpoints(Endpoints):
@@ -22,8 +23,14 @@ class DiscoveryEndpoints(Endpoints):
         return context.clients.authenticated()
 
     @endpoint
-    def list_resource_types(self, context: Any, support_status: Any = None, type_name: Any = None,
-                            heat_version: Any = None, with_description: bool = False) -> Any:
+    def list_resource_types(
+        self,
+        context: Any,
+        support_status: Any = None,
+        type_name: Any = None,
+        heat_version: Any = None,
+        with_description: bool = False,
+    ) -> Any:
         return discovery.resource_types(context, support_status, type_name, heat_version, with_description)
 
     @endpoint

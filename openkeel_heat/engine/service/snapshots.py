@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """RPC methods about snapshots."""
+
 from __future__ import annotations
 
 from typing import Any
 
 from openkeel_heat.engine.operations import snapshots
-from openkeel_heat.engine.service.base import Endpoints, endpoint
+from openkeel_heat.engine.service.endpoint import Endpoints, endpoint
 
 
 class SnapshotEndpoints(Endpoints):

@@ -15,12 +15,12 @@ from openkeel_heat.lint.rules import (  # noqa: F401  (each enters its rules)
     structure,
     types,
 )
-from openkeel_heat.lint.rules.base import ENVIRONMENT_RULES, TEMPLATE_RULES, Rule
+from openkeel_heat.lint.rules.table import ENVIRONMENT_RULES, TEMPLATE_RULES, Rule
 
 #: found before there is a template to look at
 READING_RULES = {
-    'syntax': Rule('syntax', ERROR, 'The text is neither YAML nor JSON, or exceeds a limit.', None),
-    'template-version': Rule('template-version', ERROR, 'The template names no version of the language.', None),
+    "syntax": Rule("syntax", ERROR, "The text is neither YAML nor JSON, or exceeds a limit.", None),
+    "template-version": Rule("template-version", ERROR, "The template names no version of the language.", None),
 }
 
 #: all rules by their ids, in the order in which they are documented

@@ -10,13 +10,13 @@ from openkeel_heat.lint import custom
 from openkeel_heat.lint.calls import ANY, PARAMETER
 from openkeel_heat.lint.catalogue import CUSTOM
 from openkeel_heat.lint.finding import ERROR, WARNING, Hit
-from openkeel_heat.lint.rules.base import rule, shown
+from openkeel_heat.lint.rules.table import rule, shown
 from openkeel_heat.lint.subject import Subject
 from openkeel_heat.lint.suggest import hint
 from openkeel_heat.template import parameters
 
 
-@rule('unused-parameter', WARNING, 'Nothing uses a parameter.')
+@rule("unused-parameter", WARNING, "Nothing uses a parameter.")
 def unused_parameter(subject: Subject) -> Iterator[Hit]:
     used = set()
     for reference in subject.references:
@@ -37,17 +37,19 @@ def _specific(subject: Subject, name: Any, entry: Mapping[Any, Any]) -> Iterator
     keys = schema.PARAMETER_KEYS
     for key in entry:
         if key not in keys:
-            yield Hit((*path, key), '%s is no key of a parameter%s' % (shown(key), hint(key, keys)), at_key=True)
-    type_key = 'type' if 'type' in keys else 'Type'
+            yield Hit((*path, key), "%s is no key of a parameter%s" % (shown(key), hint(key, keys)), at_key=True)
+    type_key = "type" if "type" in keys else "Type"
     if type_key not in entry:
         yield Hit(path, 'parameter "%s" has no "%s"' % (name, type_key), at_key=True)
     elif entry[type_key] not in schema.TYPES:
-        types = '; types are ' + ', '.join(schema.TYPES)
-        yield Hit((*path, type_key), 'there is no parameter type %s%s' % (
-            shown(entry[type_key]), hint(entry[type_key], schema.TYPES, types)))
+        types = "; types are " + ", ".join(schema.TYPES)
+        yield Hit(
+            (*path, type_key),
+            "there is no parameter type %s%s" % (shown(entry[type_key]), hint(entry[type_key], schema.TYPES, types)),
+        )
 
 
-@rule('invalid-parameter', ERROR, 'The definition of a parameter is not sound.')
+@rule("invalid-parameter", ERROR, "The definition of a parameter is not sound.")
 def invalid_parameter(subject: Subject) -> Iterator[Hit]:
     for name, entry in subject.parameters.items():
         if not isinstance(entry, Mapping):
@@ -82,33 +84,37 @@ def value_problem(name: Any, schema: Any, value: Any) -> str | None:
         if isinstance(item, CUSTOM) and isinstance(item.name, str) and isinstance(converted, str) and converted:
             problem = custom.problem(item.name, converted)
             if problem is not None:
-                return ' '.join(problem.split())
+                return " ".join(problem.split())
     return None
 
 
 def _without_prefix(message: str, name: Any) -> str:
     prefix = "Parameter '%s' is invalid: " % name
-    return message[len(prefix):] if message.startswith(prefix) else message
+    return message[len(prefix) :] if message.startswith(prefix) else message
 
 
-@rule('invalid-default', ERROR, 'The default of a parameter is not a value that the parameter may have.')
+@rule("invalid-default", ERROR, "The default of a parameter is not a value that the parameter may have.")
 def invalid_default(subject: Subject) -> Iterator[Hit]:
     for name, schema in subject.schemata.items():
         if schema.default is None:
             continue
         problem = value_problem(name, schema, schema.default)
         if problem is not None:
-            yield Hit((subject.template.PARAMETERS, name, subject.template.PARAM_DEFAULT),
-                      'the default of parameter "%s" is not valid: %s' % (name, problem))
+            yield Hit(
+                (subject.template.PARAMETERS, name, subject.template.PARAM_DEFAULT),
+                'the default of parameter "%s" is not valid: %s' % (name, problem),
+            )
 
 
-@rule('unknown-constraint', WARNING, 'A parameter has a custom constraint that this release does not know.')
+@rule("unknown-constraint", WARNING, "A parameter has a custom constraint that this release does not know.")
 def unknown_constraint(subject: Subject) -> Iterator[Hit]:
     known = subject.registry.constraint_names()
     for name, entry in subject.parameters.items():
-        items = entry.get('constraints') if isinstance(entry, Mapping) else None
+        items = entry.get("constraints") if isinstance(entry, Mapping) else None
         for index, item in enumerate(items if isinstance(items, list) else ()):
-            wanted = item.get('custom_constraint') if isinstance(item, Mapping) else None
+            wanted = item.get("custom_constraint") if isinstance(item, Mapping) else None
             if wanted is not None and wanted not in known:
-                yield Hit((subject.template.PARAMETERS, name, 'constraints', index, 'custom_constraint'),
-                          'there is no constraint %s%s' % (shown(wanted), hint(wanted, known)))
+                yield Hit(
+                    (subject.template.PARAMETERS, name, "constraints", index, "custom_constraint"),
+                    "there is no constraint %s%s" % (shown(wanted), hint(wanted, known)),
+                )

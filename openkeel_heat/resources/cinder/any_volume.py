@@ -12,11 +12,12 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from openkeel_heat.clients.rest import perhaps_carried_out
+from openkeel_heat.clients.rest import outcome_unknown, perhaps_carried_out
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit.resource import Resource
-from openkeel_heat.resources.kit.rest import ApiObject, RestResource
+from openkeel_heat.resources.kit.rest import UNSURE, ApiObject, RestResource
+from openkeel_heat.resources.kit.succession import as_it_was_made, is_anothers, others_that_stay
 from openkeel_heat.resources.kit.work import Step, Work
 
 LOG = logging.getLogger(__name__)
@@ -154,7 +155,7 @@ class BaseVolume(RestResource):
 
     def _is_gone(self) -> bool:
         try:
-            status = self.observe()["status"]
+            status = self.observe(leaving=True)["status"]
         except Exception as ex:
             self.client_plugin().ignore_not_found(ex)
             return True
@@ -216,12 +217,45 @@ class BaseVolumeAttachment(Resource):
         return work.go_on()
 
     def handle_delete(self) -> Work:
-        if not self.resource_id:
-            return Work()
         server_id, volume_id, _device = self._place()
-        return Work(*detaching(self, server_id, volume_id, self.resource_id))
+        attach_id = self.resource_id or self._id_in_doubt()
+        if not attach_id or is_anothers(self, lambda one: one._place()[:2]):
+            return Work()
+        return Work(*detaching(self, server_id, volume_id, attach_id))
+
+    def _id_in_doubt(self) -> str | None:
+        """The id of what a creation that was not answered may have made."""
+        if not self.data().get(UNSURE):
+            return None
+        try:
+            return self.find_physical()
+        except exception.EntityNotFound:
+            return None  # the volume is gone, and with it the attachment
 
     def check_delete_complete(self, work: Work) -> bool:
+        return work.go_on()
+
+    # replacement, after something has failed: a volume is given away before another server, or the same, can have it
+    def _taking_away(self) -> list[Step]:
+        with as_it_was_made(self):
+            server_id, volume_id, _device = self._place()
+        return detaching(self, server_id, volume_id, self.resource_id) if self.resource_id else []
+
+    def prepare_for_replace(self) -> Work:
+        return Work(*self._taking_away())
+
+    def check_prepare_for_replace_complete(self, work: Work) -> bool:
+        return work.go_on()
+
+    def restore_prev_rsrc(self, convergence: bool = False) -> Work:
+        """Take the volume from where the replacement has put it, and give it back to where it was."""
+        steps = [step for other in others_that_stay(self) for step in other._taking_away()]
+        if self.resource_id:
+            with as_it_was_made(self):
+                steps += attaching(self, *self._place(), again=True)
+        return Work(*steps)
+
+    def check_restore_prev_rsrc_complete(self, work: Work) -> bool:
         return work.go_on()
 
 
@@ -257,7 +291,11 @@ def attaching(
             # Nova answers with a conflict while the server or the volume is busy.
             attach_id = nova.attach_volume(server_id, volume_id, device)
         except Exception as ex:
-            if not (again or perhaps_carried_out(ex) or perhaps_carried_out(ex.__cause__ or ex)):
+            told = ex.__cause__ or ex
+            if outcome_unknown(told):
+                # Cinder may tell of it later; who deletes this looks again.
+                resource.data_set(UNSURE, "1")
+            if not (again or perhaps_carried_out(ex) or perhaps_carried_out(told)):
                 raise
             attach_id = attachment_id(cinder, server_id, volume_id)
             if attach_id is None:

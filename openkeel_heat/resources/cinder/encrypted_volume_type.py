@@ -11,6 +11,7 @@ from openkeel_heat.resources.kit import constraints, support
 from openkeel_heat.resources.kit.properties import Properties, Schema
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject, RestResource
+from openkeel_heat.resources.kit.updates import of_what_was_asked_for
 
 
 class CinderEncryptedVolumeType(RestResource):
@@ -95,7 +96,8 @@ class CinderEncryptedVolumeType(RestResource):
         return found
 
     def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
-        return {name: resource_data.get(name) for name in self.PROPERTIES if name != self.VOLUME_TYPE}
+        live = {name: resource_data.get(name) for name in self.PROPERTIES if name != self.VOLUME_TYPE}
+        return of_what_was_asked_for(resource_properties, live)
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

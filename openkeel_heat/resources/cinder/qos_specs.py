@@ -11,6 +11,7 @@ from openkeel_heat.resources.kit import constraints, support, translation
 from openkeel_heat.resources.kit.properties import Properties, Schema
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject, RestResource
+from openkeel_heat.resources.kit.succession import as_it_was_made, others_that_stay
 from openkeel_heat.resources.kit.work import Work
 
 
@@ -127,10 +128,30 @@ class QoSAssociation(Resource):
         self._call("associate", sorted(after - before))
         self._call("disassociate", sorted(before - after))
 
-    def handle_delete(self) -> None:
-        for volume_type in self.properties[self.VOLUME_TYPES]:
+    def _pairs(self) -> set[tuple[str, str]]:
+        return {(self.properties[self.QOS_SPECS], volume_type) for volume_type in self.properties[self.VOLUME_TYPES]}
+
+    def _disassociate(self, volume_types: Iterable[str]) -> None:
+        for volume_type in sorted(volume_types):
             with self.client_plugin().ignore_not_found:
                 self._call("disassociate", [volume_type])
+
+    def handle_delete(self) -> None:
+        others = {pair for other in others_that_stay(self) for pair in other._pairs()}
+        self._disassociate(volume_type for _specs, volume_type in self._pairs() - others)
+
+    # Cinder gives no other specs to a volume type that has some.
+    def prepare_for_replace(self) -> None:
+        if self.resource_id is not None:
+            with as_it_was_made(self):
+                self._disassociate(self.properties[self.VOLUME_TYPES])
+
+    def restore_prev_rsrc(self, convergence: bool = False) -> None:
+        for other in others_that_stay(self, half_made=True):
+            other._disassociate(other.properties[self.VOLUME_TYPES])
+        if self.resource_id is not None:
+            with as_it_was_made(self):
+                self._call("associate", self.properties[self.VOLUME_TYPES])
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

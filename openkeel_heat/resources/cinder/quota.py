@@ -11,6 +11,8 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import constraints, support, translation
 from openkeel_heat.resources.kit.properties import Properties, Schema
 from openkeel_heat.resources.kit.resource import Resource
+from openkeel_heat.resources.kit.succession import is_anothers
+from openkeel_heat.resources.kit.updates import of_what_was_asked_for
 
 _LATER = support.SupportStatus(version="16.0.0")
 
@@ -102,6 +104,10 @@ class CinderQuota(Resource):
     def _show_resource(self) -> Any:
         return self.client_plugin().api.show(self._path(self.properties[self.PROJECT]), "quota_set")
 
+    def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
+        found = super().parse_live_resource_data(resource_properties, resource_data)
+        return of_what_was_asked_for(resource_properties, found)
+
     def _path(self, project: str) -> str:
         return "/os-quota-sets/%s" % project
 
@@ -142,6 +148,8 @@ class CinderQuota(Resource):
             )
 
     def handle_delete(self) -> None:
+        if is_anothers(self, lambda quota: quota.properties[self.PROJECT]):
+            return
         with self.client_plugin().ignore_not_found:
             self.client_plugin().api.delete(self._path(self.properties[self.PROJECT]))
 

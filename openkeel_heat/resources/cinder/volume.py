@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oslo_serialization import jsonutils
+from oslo_utils import strutils
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
@@ -191,17 +192,21 @@ class CinderVolume(any_volume.BaseVolume, SchedulerHintsMixin):
     def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
         live: dict[str, Any] = {}
         metadata = dict(resource_data.get(self.METADATA) or {})
-        if (read_only := metadata.pop("readonly", None)) is not None:
+        # Cinder shows two of its own among those of the user.
+        metadata.pop("attached_mode", None)
+        read_only = strutils.bool_from_string(metadata.pop("readonly", None))
+        if read_only or resource_properties.get(self.READ_ONLY) is not None:
             live[self.READ_ONLY] = read_only
         volume_type = resource_data.get(self.VOLUME_TYPE)
         if self.data().get(self.VOLUME_TYPE) != volume_type:
             live[self.VOLUME_TYPE] = volume_type
             self._store_config_default_properties({"volume_type": volume_type})
         # Nobody can tell which backup was restored last: to take that for a change would restore it each time.
-        live.update({name: resource_data.get(name) for name in (self.SIZE, self.DESCRIPTION)})
+        live[self.DESCRIPTION] = resource_data.get(self.DESCRIPTION)
         live[self.METADATA] = metadata
-        if resource_properties.get(self.NAME) is not None:
-            live[self.NAME] = resource_data.get(self.NAME)
+        for name in (self.NAME, self.SIZE):
+            if resource_properties.get(name) is not None:
+                live[name] = resource_data.get(name)
         return live
 
     # snapshot and restore
@@ -235,7 +240,7 @@ class CinderVolume(any_volume.BaseVolume, SchedulerHintsMixin):
     def check_delete_snapshot_complete(self, backup_id: str | None) -> bool:
         if backup_id:
             with self.client_plugin().ignore_not_found:
-                self.client_plugin().observed_backup(backup_id)
+                self.client_plugin().observed_backup(backup_id, leaving=True)
                 return False
         return True
 

@@ -11,6 +11,7 @@ from openkeel_heat.resources.kit import constraints, support
 from openkeel_heat.resources.kit.properties import Properties, Schema
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject, RestResource
+from openkeel_heat.resources.kit.updates import of_what_was_asked_for
 from openkeel_heat.resources.kit.work import Work
 
 
@@ -70,6 +71,9 @@ class CinderVolumeType(RestResource):
 
     repeatable_update = True
 
+    # There is one type of each name.
+    repairable = True
+
     def validate(self) -> Any:
         super().validate()
         if self.properties[self.PROJECTS] and self.properties[self.IS_PUBLIC]:
@@ -118,6 +122,9 @@ class CinderVolumeType(RestResource):
     # update
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> Work:
         fields = {name: prop_diff[name] for name in (self.NAME, self.DESCRIPTION, self.IS_PUBLIC) if name in prop_diff}
+        if self.DESCRIPTION in fields and fields[self.DESCRIPTION] is None:
+            # Cinder takes null for a field that is not to be changed.
+            fields[self.DESCRIPTION] = ""
         steps: list[Any] = []
         if fields:
             steps.append(lambda: self.change(fields))
@@ -151,7 +158,11 @@ class CinderVolumeType(RestResource):
         return {**shown, self.METADATA: self._specs(), self.PROJECTS: projects}
 
     def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
-        return {name: resource_data.get(name) for name in self.PROPERTIES}
+        live = {name: resource_data.get(name) for name in self.PROPERTIES}
+        asked = resource_properties.get(self.PROJECTS)
+        if set(live[self.PROJECTS]) == self._project_ids(asked):
+            live[self.PROJECTS] = asked
+        return of_what_was_asked_for(resource_properties, live)
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

@@ -48,6 +48,10 @@ class VolumeUpdate:
     def _action(self, name: str, **arguments: Any) -> None:
         self._plugin.api.post("/volumes/%s/action" % self._id, json={name: arguments})
 
+    def _shown(self) -> dict[str, Any]:
+        shown: dict[str, Any] = self._plugin.api.show("/volumes/%s" % self._id, "volume")
+        return shown
+
     @contextlib.contextmanager
     def _said(self, text: str, **words: Any) -> Iterator[None]:
         """What the service refuses in here is told with these words."""
@@ -61,7 +65,7 @@ class VolumeUpdate:
     # what is to be done -----------------------------------------------
     def _plan(self) -> None:
         diff = self._diff
-        volume = self._plugin.get_volume(self._id)
+        volume = self._shown()
         size = diff.get(schema.SIZE)
         if size is not None and size < volume["size"]:
             raise exception.NotSupported(feature=_("Shrinking volume"))
@@ -81,16 +85,16 @@ class VolumeUpdate:
             steps += [self._restore, self._is_restored]
         if grows:
             steps += [self._ready_to_extend, self._extend, self._is_extended]
-        if diff.get(schema.READ_ONLY) is not None:
-            steps.append(lambda: self._resource._update_read_only(diff[schema.READ_ONLY]))
+        if schema.READ_ONLY in diff:
+            steps.append(lambda: self._resource._update_read_only(bool(diff[schema.READ_ONLY])))
         self._work.then(*steps, self._give_back)
 
     def _rename(self) -> None:
-        before = self._resource.properties
-        names = self._resource._fetch_name_and_description(
-            self._diff.get(schema.NAME) or before[schema.NAME],
-            self._diff.get(schema.DESCRIPTION) or before[schema.DESCRIPTION],
-        )
+        after = {**self._resource.properties, **self._diff}
+        names = {
+            "name": after[schema.NAME] or self._resource.physical_resource_name(),
+            "description": after[schema.DESCRIPTION],
+        }
         self._plugin.api.put("/volumes/%s" % self._id, json={"volume": names})
 
     def _set_metadata(self) -> None:
@@ -100,16 +104,26 @@ class VolumeUpdate:
     def _retype(self) -> None:
         wanted = self._diff[schema.VOLUME_TYPE]
         # Cinder refuses to make a volume what it is, which happens when an update is repeated.
-        if not self._is_of_type(self._plugin.get_volume(self._id), wanted):
+        if not self._is_of_type(self._shown(), wanted):
             self._action("os-retype", new_type=wanted, migration_policy="never")
 
     def _is_of_type(self, volume: dict[str, Any], wanted: str) -> bool:
-        return wanted in (volume["volume_type"], volume.get("volume_type_id"))
+        known = (volume["volume_type"], volume.get("volume_type_id"))
+        # Before 3.63 volumes told the name only.
+        return wanted in known or (known[1] is None and self._plugin.get_volume_type(wanted) == self._type_id(known[0]))
+
+    def _type_id(self, name: str | None) -> str | None:
+        with self._plugin.ignore_not_found:
+            return str(self._plugin.get_volume_type(name))
+        return None
 
     def _is_retyped(self) -> bool:
         volume = self._plugin.observed_volume(self._id)
         if volume["status"] == "retyping":
             return False
+        if not self._is_of_type(volume, self._diff[schema.VOLUME_TYPE]):
+            # Cinder gives up silently: the volume is as it was before.
+            raise exception.ResourceUnknownStatus(resource_status=volume["status"], result=_("Volume retype failed"))
         self._resource._store_config_default_properties(volume)
         return True
 
@@ -167,9 +181,11 @@ class VolumeUpdate:
             self._action("os-extend", new_size=self._diff[schema.SIZE])
 
     def _is_extended(self) -> bool:
-        status = self._plugin.observed_volume(self._id)["status"]
+        volume = self._plugin.observed_volume(self._id)
+        status = volume["status"]
         if status == "extending":
             return False
-        if status not in self._still():
+        # When no back end has room for it, the volume is as it was before.
+        if status not in self._still() or volume["size"] < self._diff[schema.SIZE]:
             raise exception.ResourceUnknownStatus(resource_status=status, result=_("Volume resize failed"))
         return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from openkeel_heat.clients import polling
 from openkeel_heat.common import exceptions as exception
@@ -163,9 +164,13 @@ class GlanceWebImage(RestResource):
             steps.append(lambda: self._act("deactivate"))
         if self.TAGS in prop_diff:
             steps.append(lambda: self._change_tags(prop_diff[self.TAGS]))
+        # Only a shared image has members: they go before it is shared no more, or come when it is.
+        shared = self.properties[self.VISIBILITY] == "shared"
+        if self.MEMBERS in prop_diff and shared:
+            steps.append(lambda: self._replace_members(prop_diff[self.MEMBERS]))
         if set(prop_diff) - {self.ACTIVE, self.TAGS, self.MEMBERS}:
             steps.append(lambda: self._patch(prop_diff))
-        if self.MEMBERS in prop_diff:
+        if self.MEMBERS in prop_diff and not shared:
             steps.append(lambda: self._replace_members(prop_diff[self.MEMBERS]))
         if active:
             steps.append(lambda: self._act("reactivate"))
@@ -177,10 +182,13 @@ class GlanceWebImage(RestResource):
     def _change_tags(self, tags: list[str] | None) -> None:
         after, before = set(tags or ()), set(self.properties[self.TAGS] or ())
         for tag in sorted(after - before):
-            self.api.put("%s/tags/%s" % (self.object_path(), tag))
+            self.api.put(self._tag_path(tag))
         for tag in sorted(before - after):
             with self.client_plugin().ignore_not_found:
-                self.api.delete("%s/tags/%s" % (self.object_path(), tag))
+                self.api.delete(self._tag_path(tag))
+
+    def _tag_path(self, tag: str) -> str:
+        return "%s/tags/%s" % (self.object_path(), quote(tag, safe=""))
 
     def _patch(self, prop_diff: Mapping[str, Any]) -> None:
         """Bring the fields to what they should be, from what they are; None: the image goes without."""
@@ -201,6 +209,8 @@ class GlanceWebImage(RestResource):
 
     def _replace_members(self, members: list[str] | None) -> None:
         wanted = set(members or ())
+        if not wanted and self._show_resource()["visibility"] != "shared":
+            return
         there = {one["member_id"] for one in self.api.list(self.object_path() + "/members", "members")}
         self._change_members(wanted - there, there - wanted)
         polling.changed(str(self.resource_id))
@@ -222,14 +232,14 @@ class GlanceWebImage(RestResource):
         return {**shown, self.MEMBERS: sorted(self._members())}
 
     def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
-        silent = (self.LOCATION, self.EXTRA_PROPERTIES, self.ACTIVE, self.IMAGE_ID, self.NAME)
-        live = {name: resource_data.get(name) for name in self.PROPERTIES if name not in silent}
-        if not live[self.MEMBERS]:
-            del live[self.MEMBERS]
+        """Only of what was asked for; the order of tags and members is nobody's."""
+        asked = {name: value for name in self.PROPERTIES if (value := resource_properties.get(name)) is not None}
+        silent = (self.LOCATION, self.EXTRA_PROPERTIES, self.ACTIVE)
+        live = {name: resource_data.get(name) for name in asked if name not in silent}
+        for name in (self.TAGS, self.MEMBERS):
+            if name in asked and sorted(live[name] or ()) == sorted(asked[name]):
+                live[name] = asked[name]
         live[self.ACTIVE] = resource_data.get("status") != "deactivated"
-        for name in (self.IMAGE_ID, self.NAME):
-            if resource_properties.get(name) is not None:
-                live[name] = resource_data.get(name)
         extra = resource_properties.get(self.EXTRA_PROPERTIES) or {}
         live[self.EXTRA_PROPERTIES] = {name: resource_data[name] for name in extra if name in resource_data}
         return live

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::AccessPolicy: which resources of the stack a user of it may look at."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -18,10 +19,7 @@ class AccessPolicy(Resource):
     repeatable_create = True
 
     properties_schema = {
-        ALLOWED_RESOURCES: properties.Schema(
-            properties.Schema.LIST,
-            _("Names of the resources."),
-            required=True),
+        ALLOWED_RESOURCES: properties.Schema(properties.Schema.LIST, _("Names of the resources."), required=True),
     }
 
     def handle_create(self) -> Any:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::AutoScalingGroup: as many resources of any type as scaling policies want."""
+
 from __future__ import annotations
 
 import copy
@@ -54,12 +55,14 @@ class AutoScalingResourceGroup(AutoScalingResourceGroupSchema, AutoScalingGroup)
     def _try_rolling_update(self, prop_diff: Mapping[str, Any]) -> Steps:
         if self.RESOURCE in prop_diff or ROLLING_TARGET in self.data():
             policy = self.properties[self.ROLLING_UPDATES]
-            yield from self._replacing(policy[self.MIN_IN_SERVICE], policy[self.MAX_BATCH_SIZE],
-                                       policy[self.PAUSE_TIME])
+            yield from self._replacing(
+                policy[self.MIN_IN_SERVICE], policy[self.MAX_BATCH_SIZE], policy[self.PAUSE_TIME]
+            )
 
     # attributes -------------------------------------------------------
-    def _nested_outputs(self, resource_names: list[str], get_attr: Callable[..., Any],
-                        get_resource: Callable[[str], Any]) -> dict[str, Any]:
+    def _nested_outputs(
+        self, resource_names: list[str], get_attr: Callable[..., Any], get_resource: Callable[[str], Any]
+    ) -> dict[str, Any]:
         """Maps by the names of the members: their order is not known when the template is made."""
         outputs: dict[str, Any] = {}
         for attr in self.referenced_attrs():
@@ -95,8 +98,10 @@ class AutoScalingResourceGroup(AutoScalingResourceGroupSchema, AutoScalingGroup)
         return self._selected(key, values)
 
     def _values_of_members(self, steps: list[Any]) -> dict[str, Any]:
-        return {member.name: member.FnGetAtt(*steps) if steps else member.FnGetRefId()
-                for member in groups.get_members(self)}
+        return {
+            member.name: member.FnGetAtt(*steps) if steps else member.FnGetRefId()
+            for member in groups.get_members(self)
+        }
 
     def _selected(self, key: str, values: Mapping[str, Any]) -> Any:
         """Of the values by the members' names, what was asked for; in the order of age."""
@@ -109,8 +114,9 @@ class AutoScalingResourceGroup(AutoScalingResourceGroupSchema, AutoScalingGroup)
         try:
             return values[known[int(index)]]
         except (IndexError, ValueError):
-            raise exception.NotFound(_("Member '%(mem)s' not found in group resource '%(grp)s'.")
-                                     % {"mem": index, "grp": self.name}) from None
+            raise exception.NotFound(
+                _("Member '%(mem)s' not found in group resource '%(grp)s'.") % {"mem": index, "grp": self.name}
+            ) from None
 
 
 def _output_name(key: str, path: list[Any]) -> str:

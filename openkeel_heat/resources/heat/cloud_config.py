@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::CloudConfig: the cloud-config of cloud-init."""
+
 from __future__ import annotations
 
 import collections
@@ -12,15 +13,14 @@ from openkeel_heat.resources.heat.software_config import SoftwareConfig
 from openkeel_heat.resources.kit import properties, support
 from openkeel_heat.resources.kit.resource import Resource
 
-_HEADER = '#cloud-config\n'
+_HEADER = "#cloud-config\n"
 
 
-class _Dumper(getattr(yaml, 'CSafeDumper', yaml.SafeDumper)):  # type: ignore[misc]
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
     """Writes plain data, mappings that keep an order included."""
 
 
-_Dumper.add_representer(collections.OrderedDict,
-                        lambda dumper, data: dumper.represent_dict(data.items()))
+_Dumper.add_representer(collections.OrderedDict, lambda dumper, data: dumper.represent_dict(data.items()))
 
 
 class CloudConfig(SoftwareConfig):
@@ -30,20 +30,18 @@ class CloudConfig(SoftwareConfig):
     first boot only: another one replaces the servers that have it.
     """
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = support.SupportStatus(version="2014.1")
 
-    PROPERTIES = (CLOUD_CONFIG,) = ('cloud_config',)
+    PROPERTIES = (CLOUD_CONFIG,) = ("cloud_config",)
 
     properties_schema = {
-        CLOUD_CONFIG: properties.Schema(
-            properties.Schema.MAP,
-            _('The cloud-config.')),
+        CLOUD_CONFIG: properties.Schema(properties.Schema.MAP, _("The cloud-config.")),
     }
 
     def config_values(self) -> dict[str, Any]:
         text = yaml.dump(self.properties[self.CLOUD_CONFIG], Dumper=_Dumper)
-        return {'config': _HEADER + text, 'group': self.DEFAULT_GROUP}
+        return {"config": _HEADER + text, "group": self.DEFAULT_GROUP}
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::CloudConfig': CloudConfig}
+    return {"OS::Heat::CloudConfig": CloudConfig}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::Delay: takes time, nothing else."""
+
 from __future__ import annotations
 
 import datetime
@@ -20,7 +21,7 @@ class Delay(Resource):
     A random part can be added, so that many of them do not end at the same moment.
     """
 
-    support_status = support.SupportStatus(version='11.0.0')
+    support_status = support.SupportStatus(version="11.0.0")
 
     repeatable_create = True
     repeatable_update = True
@@ -28,33 +29,41 @@ class Delay(Resource):
     _ALLOWED_ACTIONS = (Resource.CREATE, Resource.DELETE, Resource.SUSPEND, Resource.RESUME)
 
     PROPERTIES = (MIN_WAIT_SECS, MAX_JITTER, JITTER_MULTIPLIER_SECS, DELAY_ACTIONS) = (
-        'min_wait', 'max_jitter', 'jitter_multiplier', 'actions')
+        "min_wait",
+        "max_jitter",
+        "jitter_multiplier",
+        "actions",
+    )
 
     properties_schema = {
         MIN_WAIT_SECS: properties.Schema(
             properties.Schema.NUMBER,
-            _('Seconds to wait at least.'),
+            _("Seconds to wait at least."),
             update_allowed=True,
             default=0,
-            constraints=[constraints.Range(min=0)]),
+            constraints=[constraints.Range(min=0)],
+        ),
         MAX_JITTER: properties.Schema(
             properties.Schema.NUMBER,
-            _('Largest random part, in units of jitter_multiplier.'),
+            _("Largest random part, in units of jitter_multiplier."),
             update_allowed=True,
             default=0,
-            constraints=[constraints.Range(min=0)]),
+            constraints=[constraints.Range(min=0)],
+        ),
         JITTER_MULTIPLIER_SECS: properties.Schema(
             properties.Schema.NUMBER,
-            _('Seconds that one unit of max_jitter is.'),
+            _("Seconds that one unit of max_jitter is."),
             update_allowed=True,
             default=1.0,
-            constraints=[constraints.Range(min=0)]),
+            constraints=[constraints.Range(min=0)],
+        ),
         DELAY_ACTIONS: properties.Schema(
             properties.Schema.LIST,
-            _('Actions to wait in.'),
+            _("Actions to wait in."),
             update_allowed=True,
             default=[Resource.CREATE],
-            constraints=[constraints.AllowedValues(_ALLOWED_ACTIONS)]),
+            constraints=[constraints.AllowedValues(_ALLOWED_ACTIONS)],
+        ),
     }
 
     attributes_schema = {}
@@ -70,8 +79,9 @@ class Delay(Resource):
             longest = sum(self._delay_parameters())
             if longest > self.stack.timeout_secs():
                 raise exception.StackValidationFailed(
-                    message=_('%(res_type)s maximum delay %(max_wait)ss exceeds stack timeout.')
-                    % {'res_type': self.type(), 'max_wait': longest})
+                    message=_("%(res_type)s maximum delay %(max_wait)ss exceeds stack timeout.")
+                    % {"res_type": self.type(), "max_wait": longest}
+                )
         return result
 
     def _wait_secs(self, action: str) -> float:
@@ -119,4 +129,4 @@ class Delay(Resource):
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::Delay': Delay}
+    return {"OS::Heat::Delay": Delay}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::DeployedServer: a server that somebody else has set up."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,71 +20,81 @@ class DeployedServer(BaseServer):
     Nothing is made but what the agent on the server needs to find its deployments.
     """
 
-    default_client_name = 'heat'
+    default_client_name = "heat"
 
     # All that it makes it finds again.
     repeatable_create = True
 
     PROPERTIES = (NAME, METADATA, SOFTWARE_CONFIG_TRANSPORT, DEPLOYMENT_SWIFT_DATA) = (
-        'name', 'metadata', 'software_config_transport', 'deployment_swift_data')
+        "name",
+        "metadata",
+        "software_config_transport",
+        "deployment_swift_data",
+    )
 
     _SOFTWARE_CONFIG_TRANSPORTS = (POLL_SERVER_CFN, POLL_SERVER_HEAT, POLL_TEMP_URL, ZAQAR_MESSAGE) = (
-        'POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE')
+        "POLL_SERVER_CFN",
+        "POLL_SERVER_HEAT",
+        "POLL_TEMP_URL",
+        "ZAQAR_MESSAGE",
+    )
 
-    _DEPLOYMENT_SWIFT_DATA_KEYS = (CONTAINER, OBJECT) = ('container', 'object')
+    _DEPLOYMENT_SWIFT_DATA_KEYS = (CONTAINER, OBJECT) = ("container", "object")
 
     properties_schema = {
-        NAME: properties.Schema(
-            properties.Schema.STRING,
-            _('Name of the server.'),
-            update_allowed=True),
+        NAME: properties.Schema(properties.Schema.STRING, _("Name of the server."), update_allowed=True),
         METADATA: properties.Schema(
             properties.Schema.MAP,
-            _('Has no effect.'),
+            _("Has no effect."),
             update_allowed=True,
             support_status=support.SupportStatus(
                 status=support.DEPRECATED,
-                message=_('This property will be ignored'),
-                version='9.0.0',
-                previous_status=support.SupportStatus(status=support.SUPPORTED, version='8.0.0'))),
+                message=_("This property will be ignored"),
+                version="9.0.0",
+                previous_status=support.SupportStatus(status=support.SUPPORTED, version="8.0.0"),
+            ),
+        ),
         SOFTWARE_CONFIG_TRANSPORT: properties.Schema(
             properties.Schema.STRING,
-            _('How the server gets its metadata. POLL_SERVER_CFN: from the CloudFormation API, with a key pair. '
-              'POLL_SERVER_HEAT: from the native API, with the credentials of a user. POLL_TEMP_URL: from a temporary '
-              'URL of Swift. ZAQAR_MESSAGE: from a queue.'),
+            _(
+                "How the server gets its metadata. POLL_SERVER_CFN: from the CloudFormation API, with a key pair. "
+                "POLL_SERVER_HEAT: from the native API, with the credentials of a user. POLL_TEMP_URL: from a "
+                "temporary URL of Swift. ZAQAR_MESSAGE: from a queue."
+            ),
             default=options.register_all(cfg.CONF).default_software_config_transport,
             update_allowed=True,
-            constraints=[constraints.AllowedValues(_SOFTWARE_CONFIG_TRANSPORTS)]),
+            constraints=[constraints.AllowedValues(_SOFTWARE_CONFIG_TRANSPORTS)],
+        ),
         DEPLOYMENT_SWIFT_DATA: properties.Schema(
             properties.Schema.MAP,
-            _('With POLL_TEMP_URL: the object where the metadata are. Without it the container is named like the '
-              'resource, and the object by a UUID.'),
-            support_status=support.SupportStatus(version='9.0.0'),
+            _(
+                "With POLL_TEMP_URL: the object where the metadata are. Without it the container is named like the "
+                "resource, and the object by a UUID."
+            ),
+            support_status=support.SupportStatus(version="9.0.0"),
             default={},
             update_allowed=True,
             schema={
                 CONTAINER: properties.Schema(
-                    properties.Schema.STRING,
-                    _('Name of the container.'),
-                    constraints=[constraints.Length(min=1)]),
+                    properties.Schema.STRING, _("Name of the container."), constraints=[constraints.Length(min=1)]
+                ),
                 OBJECT: properties.Schema(
-                    properties.Schema.STRING,
-                    _('Name of the object.'),
-                    constraints=[constraints.Length(min=1)]),
-            }),
+                    properties.Schema.STRING, _("Name of the object."), constraints=[constraints.Length(min=1)]
+                ),
+            },
+        ),
     }
 
-    ATTRIBUTES = (NAME_ATTR, OS_COLLECT_CONFIG) = ('name', 'os_collect_config')
+    ATTRIBUTES = (NAME_ATTR, OS_COLLECT_CONFIG) = ("name", "os_collect_config")
 
     attributes_schema = {
-        NAME_ATTR: attributes.Schema(
-            _('Name of the server.'),
-            type=attributes.Schema.STRING),
+        NAME_ATTR: attributes.Schema(_("Name of the server."), type=attributes.Schema.STRING),
         OS_COLLECT_CONFIG: attributes.Schema(
-            _('Configuration for the agent on the server, with which it finds its deployments.'),
+            _("Configuration for the agent on the server, with which it finds its deployments."),
             type=attributes.Schema.MAP,
-            support_status=support.SupportStatus(version='9.0.0'),
-            cache_mode=attributes.Schema.CACHE_NONE),
+            support_status=support.SupportStatus(version="9.0.0"),
+            cache_mode=attributes.Schema.CACHE_NONE,
+        ),
     }
 
     def __init__(self, name: str, json_snippet: Any, stack: Any) -> None:
@@ -110,4 +121,4 @@ class DeployedServer(BaseServer):
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::DeployedServer': DeployedServer}
+    return {"OS::Heat::DeployedServer": DeployedServer}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::HARestarter: a type that is no more, so that old stacks which have one still work."""
+
 from __future__ import annotations
 
 from openkeel_heat.common.i18n import _
@@ -18,8 +19,12 @@ class Restarter(none_resource.NoneResource):
         previous_status=support.SupportStatus(
             status=support.DEPRECATED,
             version="2015.1",
-            message=_("It did not restart servers but replaced them, together with all that depends on them. Mark "
-                      "the resource as unhealthy and update the stack.")))
+            message=_(
+                "It did not restart servers but replaced them, together with all that depends on them. Mark "
+                "the resource as unhealthy and update the stack."
+            ),
+        ),
+    )
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

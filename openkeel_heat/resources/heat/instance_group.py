@@ -10,6 +10,7 @@ Load balancers are told of the members in service before and after each batch. T
 start is kept in the resource data (``rolling_target``) until the update has come to a good end: a group may be larger
 while it is under way, and whoever goes on with it, after the death of an engine or after a failure, has to know.
 """
+
 from __future__ import annotations
 
 import functools
@@ -68,8 +69,10 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
         if conf is None:
             raise ValueError(_("%(lc)s (%(ref)s) reference can not be found.") % names_of)
         if self.name not in conf.required_by():
-            raise ValueError(_("%(lc)s (%(ref)s) requires a reference to the configuration not just the name of the "
-                               "resource.") % names_of)
+            raise ValueError(
+                _("%(lc)s (%(ref)s) requires a reference to the configuration not just the name of the resource.")
+                % names_of
+            )
 
     # the members ------------------------------------------------------
     def _tags(self) -> list[dict[str, Any]]:
@@ -86,8 +89,10 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
         props = {key: value for key, value in given.items() if key in given.data}
         for key in (conf.BLOCK_DEVICE_MAPPINGS, conf.NOVA_SCHEDULER_HINTS):
             if props.get(key) is not None:
-                props[key] = [{name: value for name, value in entry.items() if name in given.data[key][index]}
-                              for index, entry in enumerate(props[key])]
+                props[key] = [
+                    {name: value for name, value in entry.items() if name in given.data[key][index]}
+                    for index, entry in enumerate(props[key])
+                ]
         if conf.INSTANCE_ID in props:
             props = conf.rebuild_lc_properties(props[conf.INSTANCE_ID])
         props["Tags"] = self._tags()
@@ -121,8 +126,9 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
         outputs = self._nested_outputs([name for name, _definition in chosen], *_references(version))
         return groups.make_template(chosen, outputs, version=version)
 
-    def _nested_outputs(self, resource_names: list[str], get_attr: Callable[..., Any],
-                        get_resource: Callable[[str], Any]) -> dict[str, Any]:
+    def _nested_outputs(
+        self, resource_names: list[str], get_attr: Callable[..., Any], get_resource: Callable[[str], Any]
+    ) -> dict[str, Any]:
         outputs: dict[str, Any] = {}
         for attr in self.referenced_attrs():
             if (attr if isinstance(attr, str) else attr[0]) == self.INSTANCE_LIST:
@@ -196,8 +202,11 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
     def _try_rolling_update(self, prop_diff: Mapping[str, Any]) -> Steps:
         policy = self._rolling_policy()
         if policy and (self.LAUNCH_CONFIGURATION_NAME in prop_diff or ROLLING_TARGET in self.data()):
-            yield from self._replacing(policy[self.MIN_INSTANCES_IN_SERVICE], policy[self.MAX_BATCH_SIZE],
-                                       clock.parse_isoduration(policy[self.PAUSE_TIME]))
+            yield from self._replacing(
+                policy[self.MIN_INSTANCES_IN_SERVICE],
+                policy[self.MAX_BATCH_SIZE],
+                clock.parse_isoduration(policy[self.PAUSE_TIME]),
+            )
 
     def _replacing(self, min_in_service: int, batch_size: int, pause_sec: float) -> Steps:
         """Give every member the new definition, a batch at a time."""
@@ -241,8 +250,9 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
         yield from self._updating_members(template, seconds)
 
     @staticmethod
-    def _get_batches(target_capacity: int, capacity: int, batch_size: int,
-                     min_in_service: int) -> Iterator[tuple[int, int]]:
+    def _get_batches(
+        target_capacity: int, capacity: int, batch_size: int, min_in_service: int
+    ) -> Iterator[tuple[int, int]]:
         return scaling.batches(target_capacity, capacity, batch_size, min_in_service)
 
     def _update_timeout(self, batch_cnt: int, pause_sec: float) -> float:
@@ -289,8 +299,11 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
         except (exception.NotFound, exception.TemplateOutputError) as ex:
             LOG.debug("Asking the members of %(name)s: %(why)s", {"name": self.name, "why": ex})
             references = {member.name: member.FnGetRefId() for member in groups.get_members(self)}
-        in_service = [name for name in self._group_data(refresh=True).member_names(include_failed=False)
-                      if name not in exclude and name in references]
+        in_service = [
+            name
+            for name in self._group_data(refresh=True).member_names(include_failed=False)
+            if name not in exclude and name in references
+        ]
         used = [references[name] for name in in_service]
         for name in balancers:
             yield from self.stack.update_resource(name, functools.partial(reconfigured, used))
@@ -305,8 +318,11 @@ class InstanceGroup(InstanceGroupSchema, StackResource):
             LOG.debug("Asking the members of %(group)s: %(why)s", {"group": self.name, "why": ex})
             addresses = None
         if isinstance(addresses, Mapping):
-            found = [addresses[member] for member in self._group_data().member_names(include_failed=False)
-                     if member in addresses]
+            found = [
+                addresses[member]
+                for member in self._group_data().member_names(include_failed=False)
+                if member in addresses
+            ]
         else:
             found = [member.FnGetAtt("PublicIp") or "0.0.0.0" for member in groups.get_members(self)]
         return ",".join(found) or None
@@ -323,8 +339,9 @@ def reconfigured(references: list[Any], balancer: Any) -> Any:
 
 def _references(version: tuple[str, str]) -> tuple[Callable[..., Any], Callable[[str], Any]]:
     """How a template of that format refers to an attribute and to a resource."""
-    attribute, resource = (("get_attr", "get_resource") if version[0] == "heat_template_version"
-                           else ("Fn::GetAtt", "Ref"))
+    attribute, resource = (
+        ("get_attr", "get_resource") if version[0] == "heat_template_version" else ("Fn::GetAtt", "Ref")
+    )
     return lambda *path: {attribute: list(path)}, lambda name: {resource: name}
 
 

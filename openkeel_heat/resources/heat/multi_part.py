@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::MultipartMime: several configs as one multi-part message."""
+
 from __future__ import annotations
 
 import os
@@ -25,49 +26,56 @@ class MultipartMime(SoftwareConfig):
     apart, and its parts are added.
     """
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = support.SupportStatus(version="2014.1")
 
     PROPERTIES = (PARTS, CONFIG, FILENAME, TYPE, SUBTYPE, GROUP) = (
-        'parts', 'config', 'filename', 'type', 'subtype', 'group')
+        "parts",
+        "config",
+        "filename",
+        "type",
+        "subtype",
+        "group",
+    )
 
-    TYPES = (TEXT, MULTIPART) = ('text', 'multipart')
+    TYPES = (TEXT, MULTIPART) = ("text", "multipart")
 
     properties_schema = {
         GROUP: properties.Schema(
             properties.Schema.STRING,
-            _('Group of the config as servers see it; it may say which tool applies it.'),
-            support_status=support.SupportStatus(version='14.0.0'),
-            default=SoftwareConfig.DEFAULT_GROUP),
+            _("Group of the config as servers see it; it may say which tool applies it."),
+            support_status=support.SupportStatus(version="14.0.0"),
+            default=SoftwareConfig.DEFAULT_GROUP,
+        ),
         PARTS: properties.Schema(
             properties.Schema.LIST,
-            _('The parts, in their order.'),
+            _("The parts, in their order."),
             default=[],
             schema=properties.Schema(
                 properties.Schema.MAP,
                 schema={
                     CONFIG: properties.Schema(
-                        properties.Schema.STRING,
-                        _('Text of the part, or the id of a software config.'),
-                        required=True),
-                    FILENAME: properties.Schema(
-                        properties.Schema.STRING,
-                        _('Name of a file that the part is.')),
+                        properties.Schema.STRING, _("Text of the part, or the id of a software config."), required=True
+                    ),
+                    FILENAME: properties.Schema(properties.Schema.STRING, _("Name of a file that the part is.")),
                     TYPE: properties.Schema(
                         properties.Schema.STRING,
                         _('Whether it is one part ("text") or a message of parts ("multipart").'),
                         default=TEXT,
-                        constraints=[constraints.AllowedValues(TYPES)]),
+                        constraints=[constraints.AllowedValues(TYPES)],
+                    ),
                     SUBTYPE: properties.Schema(
-                        properties.Schema.STRING,
-                        _('Which kind of text it is, such as "cloud-config".')),
-                })),
+                        properties.Schema.STRING, _('Which kind of text it is, such as "cloud-config".')
+                    ),
+                },
+            ),
+        ),
     }
 
     # The message, once it was put together.
     message: str | None = None
 
     def config_values(self) -> dict[str, Any]:
-        return {'config': self.get_message(), 'group': self.properties[self.GROUP]}
+        return {"config": self.get_message(), "group": self.properties[self.GROUP]}
 
     def get_message(self) -> str:
         if not self.message:
@@ -85,7 +93,7 @@ class MultipartMime(SoftwareConfig):
         """The text itself, or that of the config whose id it is."""
         if uuidutils.is_uuid_like(config):
             try:
-                return self.stack.software.show_config(self, config)['config']
+                return self.stack.software.show_config(self, config)["config"]
             except exception.NotFound:
                 pass
         return config
@@ -101,18 +109,18 @@ def _parts_of(text: str) -> list[Message]:
 def _decoded(part: Message) -> str:
     payload = part.get_payload(decode=True)
     assert isinstance(payload, bytes)
-    return payload.decode(part.get_content_charset('utf-8'), 'replace')
+    return payload.decode(part.get_content_charset("utf-8"), "replace")
 
 
 def _part(text: str, subtype: str | None, filename: str | None) -> Message:
     """A part; without a subtype the name of the file says it."""
     if not subtype and filename:
         subtype = os.path.splitext(filename)[0]
-    part = MIMEText(text, subtype or 'plain', 'us-ascii' if text.isascii() else 'utf-8')
+    part = MIMEText(text, subtype or "plain", "us-ascii" if text.isascii() else "utf-8")
     if filename:
-        part.add_header('Content-Disposition', 'attachment', filename=filename)
+        part.add_header("Content-Disposition", "attachment", filename=filename)
     return part
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::MultipartMime': MultipartMime}
+    return {"OS::Heat::MultipartMime": MultipartMime}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::None: stands in for a resource that shall not be."""
+
 from __future__ import annotations
 
 import uuid
@@ -15,7 +16,7 @@ class NoneResource(Resource):
     Map a type to it in an environment to leave out resources of that type.
     """
 
-    support_status = support.SupportStatus(version='5.0.0')
+    support_status = support.SupportStatus(version="5.0.0")
     properties_schema = {}
     attributes_schema = {}
 
@@ -24,10 +25,17 @@ class NoneResource(Resource):
     repeatable_create = True
 
     # Written into the data of what was made as a None from the start.
-    IS_PLACEHOLDER = 'is_placeholder'
+    IS_PLACEHOLDER = "is_placeholder"
 
-    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
-                      check_init_complete: bool = True) -> bool:
+    def _needs_update(
+        self,
+        after: Any,
+        before: Any,
+        after_props: Any,
+        before_props: Any,
+        prev_resource: Any,
+        check_init_complete: bool = True,
+    ) -> bool:
         return False
 
     def frozen_definition(self) -> Any:
@@ -42,7 +50,7 @@ class NoneResource(Resource):
 
     def handle_create(self) -> None:
         self.resource_id_set(str(uuid.uuid4()))
-        self.data_set(self.IS_PLACEHOLDER, 'True')
+        self.data_set(self.IS_PLACEHOLDER, "True")
 
     def handle_delete(self) -> Any:
         # A resource that became a None later may have something to delete.
@@ -55,4 +63,4 @@ class NoneResource(Resource):
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::None': NoneResource}
+    return {"OS::Heat::None": NoneResource}

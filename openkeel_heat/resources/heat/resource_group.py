@@ -4,6 +4,7 @@
 The members are the resources ``0``, ``1``, … of a nested stack. Names that were removed by
 ``removal_policies`` are kept in the resource data (``name_blacklist``) and never used again.
 """
+
 from __future__ import annotations
 
 import copy
@@ -59,7 +60,7 @@ Steps = list[Any]
 
 def _ignoring_missing(snippet: Any, nullable: bool = False) -> Any:
     """Resolve a snippet; parameters without a value count as None."""
-    if callable(getattr(snippet, 'result', None)):
+    if callable(getattr(snippet, "result", None)):
         try:
             value = snippet.result()
         except exception.UserParameterMissing:
@@ -82,26 +83,29 @@ class ResourceGroup(GroupSchema, StackResource):
     with ``resource.NUMBER.ATTRIBUTE``, its reference with ``resource.NUMBER``.
     """
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = support.SupportStatus(version="2014.1")
 
     # size and names ---------------------------------------------------
     def get_size(self) -> int:
         return self.properties[self.COUNT]
 
     def _current_skiplist(self) -> list[str]:
-        names = self.data().get('name_blacklist')
-        return names.split(',') if names else []
+        names = self.data().get("name_blacklist")
+        return names.split(",") if names else []
 
     def _get_new_skiplist_entries(self, props: Any, current_skiplist: Iterable[str]) -> Iterator[str]:
         """Names of the members that removal policies name, or refer to by their references."""
         known = set(current_skiplist)
         inspector = groups.GroupInspector.from_parent_resource(self)
-        wanted = [entry for policy in props.get(self.REMOVAL_POLICIES) or [] if self.REMOVAL_RSRC_LIST in policy
-                  for entry in policy[self.REMOVAL_RSRC_LIST] or []]
+        wanted = [
+            entry
+            for policy in props.get(self.REMOVAL_POLICIES) or []
+            if self.REMOVAL_RSRC_LIST in policy
+            for entry in policy[self.REMOVAL_RSRC_LIST] or []
+        ]
         for entry in wanted:
             name = str(entry)
-            if (name in known or self.resource_id is None
-                    or name in inspector.member_names(include_failed=True)):
+            if name in known or self.resource_id is None or name in inspector.member_names(include_failed=True):
                 yield name
             elif isinstance(entry, str):
                 found = self._member_by_reference(entry)
@@ -114,7 +118,7 @@ class ResourceGroup(GroupSchema, StackResource):
         try:
             references = self.get_output(self.REFS_MAP)
         except (exception.NotFound, exception.TemplateOutputError) as ex:
-            LOG.debug('Falling back to resource_by_refid()  due to %s', ex)
+            LOG.debug("Falling back to resource_by_refid()  due to %s", ex)
             nested = self.nested()
             member = None if nested is None else nested.resource_by_refid(reference)
             return None if member is None else member.name
@@ -126,7 +130,7 @@ class ResourceGroup(GroupSchema, StackResource):
         kept = set() if mode == self.REMOVAL_POLICY_UPDATE else current
         updated = kept | set(self._get_new_skiplist_entries(props, current))
         if updated != current:
-            self.data_set('name_blacklist', ','.join(sorted(updated)))
+            self.data_set("name_blacklist", ",".join(sorted(updated)))
 
     def _name_skiplist(self) -> set[str]:
         names = set(self._current_skiplist())
@@ -147,8 +151,9 @@ class ResourceGroup(GroupSchema, StackResource):
     # the template of the group ----------------------------------------
     def get_resource_def(self, include_all: bool = False) -> dict[str, Any]:
         """The definition of a member; properties without a value only with ``include_all``."""
-        props = properties.Properties(self.properties_schema, self.properties.data, _ignoring_missing,
-                                      context=self.context)
+        props = properties.Properties(
+            self.properties_schema, self.properties.data, _ignoring_missing, context=self.context
+        )
         definition = props[self.RESOURCE_DEF]
         return definition if include_all else self._clean_props(definition)
 
@@ -156,19 +161,18 @@ class ResourceGroup(GroupSchema, StackResource):
         definition = copy.deepcopy(dict(res_defn))
         props = definition.get(self.RESOURCE_DEF_PROPERTIES)
         if props:
-            definition[self.RESOURCE_DEF_PROPERTIES] = {
-                key: value for key, value in props.items() if value is not None}
+            definition[self.RESOURCE_DEF_PROPERTIES] = {key: value for key, value in props.items() if value is not None}
         return definition
 
     def build_resource_definition(self, res_name: str, res_defn: Mapping[str, Any]) -> dict[str, Any]:
         """The snippet of one member."""
-        snippet: dict[str, Any] = {'type': res_defn[self.RESOURCE_DEF_TYPE]}
+        snippet: dict[str, Any] = {"type": res_defn[self.RESOURCE_DEF_TYPE]}
         props = copy.deepcopy(res_defn.get(self.RESOURCE_DEF_PROPERTIES))
         if props is not None:
-            snippet['properties'] = self._handle_repl_val(res_name, props)
+            snippet["properties"] = self._handle_repl_val(res_name, props)
         metadata = res_defn.get(self.RESOURCE_DEF_METADATA)
         if metadata is not None:
-            snippet['metadata'] = copy.deepcopy(metadata)
+            snippet["metadata"] = copy.deepcopy(metadata)
         return snippet
 
     def _handle_repl_val(self, res_name: str, val: Any) -> Any:
@@ -186,11 +190,11 @@ class ResourceGroup(GroupSchema, StackResource):
         return replaced(val)
 
     def _attribute_output_name(self, *attr_path: Any) -> str:
-        return self.REFS if attr_path[0] == self.REFS else ', '.join(str(part) for part in attr_path)
+        return self.REFS if attr_path[0] == self.REFS else ", ".join(str(part) for part in attr_path)
 
     def _nested_outputs(self, names: Sequence[str]) -> dict[str, Any]:
         """Outputs of the nested stack, so that attributes read of the group need one look-up."""
-        references = {name: {'get_resource': name} for name in names}
+        references = {name: {"get_resource": name} for name in names}
         outputs: dict[str, Any] = {}
         for attr in self.referenced_attrs():
             key, path = (attr, []) if isinstance(attr, str) else (attr[0], list(attr[1:]))
@@ -203,28 +207,35 @@ class ResourceGroup(GroupSchema, StackResource):
 
     def _nested_output_value(self, key: str, path: list[Any], names: Sequence[str]) -> Any:
         if key == self.REFS:
-            return [{'get_resource': name} for name in names]
-        if key.startswith('resource.'):
-            _prefix, member, *rest = key.split('.', 2)
+            return [{"get_resource": name} for name in names]
+        if key.startswith("resource."):
+            _prefix, member, *rest = key.split(".", 2)
             rest += path
-            return {'get_attr': [member, *rest]} if rest and member in names else None
+            return {"get_attr": [member, *rest]} if rest and member in names else None
         if key == self.ATTR_ATTRIBUTES and path:
-            return {name: {'get_attr': [name, *path]} for name in names}
+            return {name: {"get_attr": [name, *path]} for name in names}
         if key not in self.ATTRIBUTES:
-            return [{'get_attr': [name, key, *path]} for name in names]
+            return [{"get_attr": [name, key, *path]} for name in names]
         return None
 
-    def _assemble_nested(self, names: Iterable[str], include_all: bool = False,
-                         template_version: tuple[str, str] = ('heat_template_version', '2015-04-30'),
-                         ) -> dict[str, Any]:
+    def _assemble_nested(
+        self,
+        names: Iterable[str],
+        include_all: bool = False,
+        template_version: tuple[str, str] = ("heat_template_version", "2015-04-30"),
+    ) -> dict[str, Any]:
         definition = self.get_resource_def(include_all)
         members = [(name, self.build_resource_definition(name, definition)) for name in names]
         outputs = self._nested_outputs([name for name, _snippet in members])
         return groups.make_template(members, outputs, version=template_version)
 
-    def _assemble_for_rolling_update(self, total_capacity: int, max_updates: int, include_all: bool = False,
-                                     template_version: tuple[str, str] = ('heat_template_version', '2015-04-30'),
-                                     ) -> dict[str, Any]:
+    def _assemble_for_rolling_update(
+        self,
+        total_capacity: int,
+        max_updates: int,
+        include_all: bool = False,
+        template_version: tuple[str, str] = ("heat_template_version", "2015-04-30"),
+    ) -> dict[str, Any]:
         names = list(self._resource_names(total_capacity))
         skipped = self._name_skiplist()
         existing = [member for member in groups.get_member_definitions(self) if member[0] not in skipped]
@@ -233,7 +244,7 @@ class ResourceGroup(GroupSchema, StackResource):
         def priority(member: groups.Member) -> int:
             name = member[0]
             if name not in names:
-                return 0    # goes first
+                return 0  # goes first
             index = names.index(name)
             # High numbers change first; what is beyond the size goes in the end anyway.
             return size - index if index < size else total_capacity
@@ -241,8 +252,13 @@ class ResourceGroup(GroupSchema, StackResource):
         present = {name for name, _snippet in existing}
         fresh = (name for name in names if name not in present)
         members = groups.member_definitions(
-            sorted(existing, key=priority), self.get_resource_def(include_all), total_capacity, max_updates,
-            lambda: next(fresh), self.build_resource_definition)
+            sorted(existing, key=priority),
+            self.get_resource_def(include_all),
+            total_capacity,
+            max_updates,
+            lambda: next(fresh),
+            self.build_resource_definition,
+        )
         return groups.make_template(members, self._nested_outputs(names), version=template_version)
 
     def child_template(self) -> dict[str, Any]:
@@ -266,8 +282,8 @@ class ResourceGroup(GroupSchema, StackResource):
         if not self.get_size():
             return
         template = self._assemble_nested([next(self._resource_names())], include_all=True)
-        member = next(iter(template['resources'].values()))
-        self.stack.env.get_class_to_instantiate(member['type'])
+        member = next(iter(template["resources"].values()))
+        self.stack.env.get_class_to_instantiate(member["type"])
         self._validate_as_nested(lambda: template)
 
     def preview(self) -> Any:
@@ -339,15 +355,14 @@ class ResourceGroup(GroupSchema, StackResource):
         return steps
 
     @staticmethod
-    def _get_batches(targ_cap: int, curr_cap: int, batch_size: int,
-                     min_in_service: int) -> Iterator[tuple[int, int]]:
+    def _get_batches(targ_cap: int, curr_cap: int, batch_size: int, min_in_service: int) -> Iterator[tuple[int, int]]:
         return groups.batches(targ_cap, curr_cap, batch_size, min_in_service)
 
     def _update_timeout(self, batch_cnt: int, pause_sec: float) -> float:
         pauses = pause_sec * max(batch_cnt - 1, 0)
         left = self.stack.timeout_secs() - pauses
         if left <= 0:
-            raise ValueError(_('The current update policy will result in stack update timeout.'))
+            raise ValueError(_("The current update policy will result in stack update timeout."))
         return left
 
     def _started(self, steps: Steps) -> Steps:
@@ -360,8 +375,11 @@ class ResourceGroup(GroupSchema, StackResource):
             step.until = clock.monotonic() + step.seconds
             return
         step.started = True
-        template = (step.template if isinstance(step, _Resize)
-                    else self._assemble_for_rolling_update(step.capacity, step.max_updates))
+        template = (
+            step.template
+            if isinstance(step, _Resize)
+            else self._assemble_for_rolling_update(step.capacity, step.max_updates)
+        )
         step.cookie = self.update_with_template(template, {}, step.timeout_mins)
 
     def _run_steps(self, steps: Steps) -> bool:
@@ -396,27 +414,28 @@ class ResourceGroup(GroupSchema, StackResource):
             try:
                 return self._attribute_from_output(key, *path)
             except exception.TemplateOutputError as ex:
-                LOG.debug('Falling back to grouputils due to %s', ex)
+                LOG.debug("Falling back to grouputils due to %s", ex)
             except _NoOutput as ex:
-                LOG.debug('Falling back to grouputils due to %s', ex)
+                LOG.debug("Falling back to grouputils due to %s", ex)
         return self._attribute_from_members(key, *path)
 
     def _attribute_from_output(self, key: str, *path: Any) -> Any:
-        by_number = key.startswith('resource.') and not path and len(key.split('.', 2)) == 2
+        by_number = key.startswith("resource.") and not path and len(key.split(".", 2)) == 2
         try:
             value = self.get_output(self.REFS_MAP if by_number else self._attribute_output_name(key, *path))
         except exception.NotFound as ex:
             raise _NoOutput(str(ex)) from ex
         if by_number:
-            member = key.split('.', 2)[1]
+            member = key.split(".", 2)[1]
             if not value or member not in value:
-                raise exception.NotFound(_("Member '%(mem)s' not found in group resource '%(grp)s'.")
-                                         % {'mem': member, 'grp': self.name})
+                raise exception.NotFound(
+                    _("Member '%(mem)s' not found in group resource '%(grp)s'.") % {"mem": member, "grp": self.name}
+                )
             return value[member]
         return attributes.select_from_attribute(value, path) if key == self.REFS else value
 
     def _attribute_from_members(self, key: str, *path: Any) -> Any:
-        if key.startswith('resource.'):
+        if key.startswith("resource."):
             return groups.get_nested_attrs(self, key, False, *path)
         names = list(self._resource_names())
         if key == self.REFS:
@@ -434,4 +453,4 @@ class _NoOutput(Exception):
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::ResourceGroup': ResourceGroup}
+    return {"OS::Heat::ResourceGroup": ResourceGroup}

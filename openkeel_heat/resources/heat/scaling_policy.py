@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::ScalingPolicy: a signal to it changes the size of a scaling group."""
+
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -24,7 +25,11 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
     """
 
     PROPERTIES = (  # type: ignore[assignment]
-        AUTO_SCALING_GROUP_NAME, SCALING_ADJUSTMENT, ADJUSTMENT_TYPE, COOLDOWN, MIN_ADJUSTMENT_STEP,
+        AUTO_SCALING_GROUP_NAME,
+        SCALING_ADJUSTMENT,
+        ADJUSTMENT_TYPE,
+        COOLDOWN,
+        MIN_ADJUSTMENT_STEP,
     ) = ("auto_scaling_group_id", "scaling_adjustment", "adjustment_type", "cooldown", "min_adjustment_step")
 
     ATTRIBUTES = (ALARM_URL, SIGNAL_URL) = ("alarm_url", "signal_url")  # type: ignore[assignment]
@@ -37,41 +42,47 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
 
     properties_schema = {
         AUTO_SCALING_GROUP_NAME: properties.Schema(
-            properties.Schema.STRING,
-            _("Reference of the scaling group."),
-            required=True),
+            properties.Schema.STRING, _("Reference of the scaling group."), required=True
+        ),
         SCALING_ADJUSTMENT: properties.Schema(
             properties.Schema.NUMBER,
             _("Members to add (or, below zero, to remove), a percentage of them, or their number."),
             required=True,
-            update_allowed=True),
+            update_allowed=True,
+        ),
         ADJUSTMENT_TYPE: properties.Schema(
             properties.Schema.STRING,
             _("What scaling_adjustment is."),
             required=True,
-            constraints=[constraints.AllowedValues([
-                scaling.CHANGE_IN_CAPACITY, scaling.EXACT_CAPACITY, scaling.PERCENT_CHANGE_IN_CAPACITY])],
-            update_allowed=True),
+            constraints=[
+                constraints.AllowedValues(
+                    [scaling.CHANGE_IN_CAPACITY, scaling.EXACT_CAPACITY, scaling.PERCENT_CHANGE_IN_CAPACITY]
+                )
+            ],
+            update_allowed=True,
+        ),
         COOLDOWN: properties.Schema(
-            properties.Schema.NUMBER,
-            _("Seconds for which the group is not scaled afterwards."),
-            update_allowed=True),
+            properties.Schema.NUMBER, _("Seconds for which the group is not scaled afterwards."), update_allowed=True
+        ),
         MIN_ADJUSTMENT_STEP: properties.Schema(
             properties.Schema.INTEGER,
             _("With percent_change_in_capacity: fewest members to add or remove."),
             constraints=[constraints.Range(min=0)],
-            update_allowed=True),
+            update_allowed=True,
+        ),
     }
 
     attributes_schema = {
         ALARM_URL: attributes.Schema(
             _("A signed URL of the CFN API that signals the policy."),
             type=attributes.Schema.STRING,
-            cache_mode=attributes.Schema.CACHE_NONE),
+            cache_mode=attributes.Schema.CACHE_NONE,
+        ),
         SIGNAL_URL: attributes.Schema(
             _("The URL of the native API that signals the policy."),
             support_status=support.SupportStatus(version="5.0.0"),
-            type=attributes.Schema.STRING),
+            type=attributes.Schema.STRING,
+        ),
     }
 
     def validate(self) -> Any:
@@ -79,10 +90,13 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
         self._validate_min_adjustment_step()
 
     def _validate_min_adjustment_step(self) -> None:
-        if (self.properties.get(self.MIN_ADJUSTMENT_STEP) is not None
-                and self.properties.get(self.ADJUSTMENT_TYPE) != self.PERCENT_CHANGE):
+        if (
+            self.properties.get(self.MIN_ADJUSTMENT_STEP) is not None
+            and self.properties.get(self.ADJUSTMENT_TYPE) != self.PERCENT_CHANGE
+        ):
             raise exception.ResourcePropertyValueDependency(
-                prop1=self.MIN_ADJUSTMENT_STEP, prop2=self.ADJUSTMENT_TYPE, value=self.PERCENT_CHANGE)
+                prop1=self.MIN_ADJUSTMENT_STEP, prop2=self.ADJUSTMENT_TYPE, value=self.PERCENT_CHANGE
+            )
 
     def handle_create(self) -> Any:
         super().handle_create()
@@ -98,10 +112,14 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
         reference = self.properties[self.AUTO_SCALING_GROUP_NAME]
         group = self.stack.resource_by_refid(reference)
         if group is None:
-            raise exception.NotFound(_('Alarm %(alarm)s could not find scaling group named "%(group)s"')
-                                     % {"alarm": self.name, "group": reference})
-        wanted = tuple(self.properties[key] for key in (
-            self.SCALING_ADJUSTMENT, self.ADJUSTMENT_TYPE, self.MIN_ADJUSTMENT_STEP, self.COOLDOWN))
+            raise exception.NotFound(
+                _('Alarm %(alarm)s could not find scaling group named "%(group)s"')
+                % {"alarm": self.name, "group": reference}
+            )
+        wanted = tuple(
+            self.properties[key]
+            for key in (self.SCALING_ADJUSTMENT, self.ADJUSTMENT_TYPE, self.MIN_ADJUSTMENT_STEP, self.COOLDOWN)
+        )
         with group.frozen_properties():
             if _in_steps(group):
                 yield from pauses(group, group.adjusting(*wanted))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::SoftwareComponent: the configs of one software for all actions of its life."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +11,7 @@ from openkeel_heat.resources.heat.software_config import SoftwareConfig
 from openkeel_heat.resources.kit import constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 
-COMPONENT_GROUP = 'component'
+COMPONENT_GROUP = "component"
 
 
 class SoftwareComponent(SoftwareConfig):
@@ -19,38 +20,44 @@ class SoftwareComponent(SoftwareConfig):
     It is a software config whose content is the list of them.
     """
 
-    support_status = support.SupportStatus(version='2014.2')
+    support_status = support.SupportStatus(version="2014.2")
 
     PROPERTIES = (CONFIGS, INPUTS, OUTPUTS, OPTIONS) = (
-        'configs', SoftwareConfig.INPUTS, SoftwareConfig.OUTPUTS, SoftwareConfig.OPTIONS)
+        "configs",
+        SoftwareConfig.INPUTS,
+        SoftwareConfig.OUTPUTS,
+        SoftwareConfig.OPTIONS,
+    )
 
-    CONFIG_PROPERTIES = (CONFIG_ACTIONS, CONFIG_CONFIG, CONFIG_TOOL) = ('actions', 'config', 'tool')
+    CONFIG_PROPERTIES = (CONFIG_ACTIONS, CONFIG_CONFIG, CONFIG_TOOL) = ("actions", "config", "tool")
 
-    ATTRIBUTES = (CONFIGS_ATTR,) = ('configs',)
+    ATTRIBUTES = (CONFIGS_ATTR,) = ("configs",)
 
     config_schema = properties.Schema(
         properties.Schema.MAP,
         schema={
             CONFIG_ACTIONS: properties.Schema(
                 properties.Schema.LIST,
-                _('Actions in which it is applied: those of resources, or others that the tool on the server knows.'),
+                _("Actions in which it is applied: those of resources, or others that the tool on the server knows."),
                 default=[Resource.CREATE, Resource.UPDATE],
                 schema=properties.Schema(properties.Schema.STRING),
-                constraints=[constraints.Length(min=1)]),
+                constraints=[constraints.Length(min=1)],
+            ),
             CONFIG_CONFIG: SoftwareConfig.properties_schema[SoftwareConfig.CONFIG],
             CONFIG_TOOL: properties.Schema(
-                properties.Schema.STRING,
-                _('Tool that applies it; the server has to know it.'),
-                required=True),
-        })
+                properties.Schema.STRING, _("Tool that applies it; the server has to know it."), required=True
+            ),
+        },
+    )
 
     properties_schema = {
         CONFIGS: properties.Schema(
             properties.Schema.LIST,
-            _('The configurations.'),
+            _("The configurations."),
             schema=config_schema,
             constraints=[constraints.Length(min=1)],
-            required=True),
+            required=True,
+        ),
         INPUTS: SoftwareConfig.properties_schema[SoftwareConfig.INPUTS],
         OUTPUTS: SoftwareConfig.properties_schema[SoftwareConfig.OUTPUTS],
         OPTIONS: SoftwareConfig.properties_schema[SoftwareConfig.OPTIONS],
@@ -58,11 +65,11 @@ class SoftwareComponent(SoftwareConfig):
 
     def config_values(self) -> dict[str, Any]:
         values = dict(self.properties)
-        return {**values, 'config': {self.CONFIGS: values.pop(self.CONFIGS)}, 'group': COMPONENT_GROUP}
+        return {**values, "config": {self.CONFIGS: values.pop(self.CONFIGS)}, "group": COMPONENT_GROUP}
 
     def _resolve_attribute(self, name: str) -> Any:
         found = self._stored_config() if name == self.CONFIGS_ATTR else None
-        return None if found is None else found['config'].get(self.CONFIGS)
+        return None if found is None else found["config"].get(self.CONFIGS)
 
     def validate(self) -> Any:
         super().validate()
@@ -71,11 +78,15 @@ class SoftwareComponent(SoftwareConfig):
         for config in self.properties[self.CONFIGS]:
             actions = config.get(self.CONFIG_ACTIONS)
             if seen.intersection(actions):
-                raise exception.StackValidationFailed(message=_(
-                    'Defining more than one configuration for the same action in SoftwareComponent "%s" is not '
-                    'allowed.') % self.name)
+                raise exception.StackValidationFailed(
+                    message=_(
+                        'Defining more than one configuration for the same action in SoftwareComponent "%s" is not '
+                        "allowed."
+                    )
+                    % self.name
+                )
             seen.update(actions)
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::SoftwareComponent': SoftwareComponent}
+    return {"OS::Heat::SoftwareComponent": SoftwareComponent}

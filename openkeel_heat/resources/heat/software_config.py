@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::SoftwareConfig: a piece of configuration for servers, kept to be deployed."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,11 +18,11 @@ class SoftwareConfig(Resource):
     user data of servers and by multi-part messages, in the same stack or by their ids in others.
     """
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = support.SupportStatus(version="2014.1")
 
-    default_client_name = 'heat'
+    default_client_name = "heat"
 
-    entity = 'software_configs'
+    entity = "software_configs"
 
     # The id of the config is that of the resource, so it may be made twice.
     deferred_resource_id = True
@@ -29,38 +30,35 @@ class SoftwareConfig(Resource):
 
     PROPERTIES: Any
     ATTRIBUTES: Any
-    PROPERTIES = (GROUP, CONFIG, OPTIONS, INPUTS, OUTPUTS) = ('group', 'config', 'options', 'inputs', 'outputs')
+    PROPERTIES = (GROUP, CONFIG, OPTIONS, INPUTS, OUTPUTS) = ("group", "config", "options", "inputs", "outputs")
 
-    ATTRIBUTES = (CONFIG_ATTR,) = ('config',)
+    ATTRIBUTES = (CONFIG_ATTR,) = ("config",)
 
     # What every config that is not of the group of a tool has.
-    DEFAULT_GROUP = 'Heat::Ungrouped'
+    DEFAULT_GROUP = "Heat::Ungrouped"
 
     properties_schema = {
         GROUP: properties.Schema(
             properties.Schema.STRING,
-            _('Group of the config as servers see it; it may say which tool applies it.'),
-            default=DEFAULT_GROUP),
-        CONFIG: properties.Schema(
-            properties.Schema.STRING,
-            _('The script or manifest.')),
-        OPTIONS: properties.Schema(
-            properties.Schema.MAP,
-            _('Options for the tool that applies it.')),
+            _("Group of the config as servers see it; it may say which tool applies it."),
+            default=DEFAULT_GROUP,
+        ),
+        CONFIG: properties.Schema(properties.Schema.STRING, _("The script or manifest.")),
+        OPTIONS: properties.Schema(properties.Schema.MAP, _("Options for the tool that applies it.")),
         INPUTS: properties.Schema(
             properties.Schema.LIST,
-            _('What it takes.'),
-            schema=properties.Schema(properties.Schema.MAP, schema=software_io.input_config_schema)),
+            _("What it takes."),
+            schema=properties.Schema(properties.Schema.MAP, schema=software_io.input_config_schema),
+        ),
         OUTPUTS: properties.Schema(
             properties.Schema.LIST,
-            _('What it gives.'),
-            schema=properties.Schema(properties.Schema.MAP, schema=software_io.output_config_schema)),
+            _("What it gives."),
+            schema=properties.Schema(properties.Schema.MAP, schema=software_io.output_config_schema),
+        ),
     }
 
     attributes_schema = {
-        CONFIG_ATTR: attributes.Schema(
-            _('The script or manifest as it is kept.'),
-            type=attributes.Schema.STRING),
+        CONFIG_ATTR: attributes.Schema(_("The script or manifest as it is kept."), type=attributes.Schema.STRING),
     }
 
     def config_values(self) -> dict[str, Any]:
@@ -69,8 +67,9 @@ class SoftwareConfig(Resource):
 
     def handle_create(self) -> Any:
         made = self.stack.software.create_config(
-            self, {**self.config_values(), 'name': self.physical_resource_name(), 'id': self.uuid})
-        self.resource_id_set(made['id'])
+            self, {**self.config_values(), "name": self.physical_resource_name(), "id": self.uuid}
+        )
+        self.resource_id_set(made["id"])
 
     def handle_delete(self) -> Any:
         config_id = self.resource_id or self.find_physical()
@@ -91,11 +90,11 @@ class SoftwareConfig(Resource):
 
     def _resolve_attribute(self, name: str) -> Any:
         found = self._stored_config() if name == self.CONFIG_ATTR else None
-        return None if found is None else found['config']
+        return None if found is None else found["config"]
 
     def _show_resource(self) -> Any:
         return self.stack.software.show_config(self, self.resource_id)
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::SoftwareConfig': SoftwareConfig}
+    return {"OS::Heat::SoftwareConfig": SoftwareConfig}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::SoftwareDeployment: a software config on a server; and groups of them."""
+
 from __future__ import annotations
 
 import copy
@@ -31,11 +32,11 @@ class SoftwareDeployment(DerivedConfig):
     Outputs are attributes, as are ``deploy_stdout``, ``deploy_stderr`` and ``deploy_status_code``.
     """
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = support.SupportStatus(version="2014.1")
 
-    default_client_name = 'heat'
+    default_client_name = "heat"
 
-    entity = 'software_deployments'
+    entity = "software_deployments"
 
     # A deployment that was made before is found by its id, which is that of the resource.
     repeatable_create = True
@@ -48,57 +49,62 @@ class SoftwareDeployment(DerivedConfig):
     PROPERTIES: Any
     ATTRIBUTES: Any
     PROPERTIES = (CONFIG, SERVER, INPUT_VALUES, DEPLOY_ACTIONS, NAME, SIGNAL_TRANSPORT) = (
-        'config', 'server', 'input_values', 'actions', 'name', 'signal_transport')
+        "config",
+        "server",
+        "input_values",
+        "actions",
+        "name",
+        "signal_transport",
+    )
 
-    ALLOWED_DEPLOY_ACTIONS = ('CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME')
+    ALLOWED_DEPLOY_ACTIONS = ("CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME")
 
-    ATTRIBUTES = (STDOUT, STDERR, STATUS_CODE) = ('deploy_stdout', 'deploy_stderr', 'deploy_status_code')
+    ATTRIBUTES = (STDOUT, STDERR, STATUS_CODE) = ("deploy_stdout", "deploy_stderr", "deploy_status_code")
 
     SIGNAL_TRANSPORTS = (CFN_SIGNAL, TEMP_URL_SIGNAL, HEAT_SIGNAL, NO_SIGNAL, ZAQAR_SIGNAL) = (
-        'CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL')
+        "CFN_SIGNAL",
+        "TEMP_URL_SIGNAL",
+        "HEAT_SIGNAL",
+        "NO_SIGNAL",
+        "ZAQAR_SIGNAL",
+    )
 
     properties_schema = {
-        CONFIG: properties.Schema(
-            properties.Schema.STRING,
-            _('Id of the software config.'),
-            update_allowed=True),
+        CONFIG: properties.Schema(properties.Schema.STRING, _("Id of the software config."), update_allowed=True),
         SERVER: properties.Schema(
-            properties.Schema.STRING,
-            _('Id of the server, normally that of Nova.'),
-            required=True),
+            properties.Schema.STRING, _("Id of the server, normally that of Nova."), required=True
+        ),
         INPUT_VALUES: properties.Schema(
-            properties.Schema.MAP,
-            _('Values of the inputs of the config.'),
-            update_allowed=True),
+            properties.Schema.MAP, _("Values of the inputs of the config."), update_allowed=True
+        ),
         DEPLOY_ACTIONS: properties.Schema(
             properties.Schema.LIST,
-            _('Actions of this resource in which the config is applied.'),
+            _("Actions of this resource in which the config is applied."),
             update_allowed=True,
-            default=['CREATE', 'UPDATE'],
-            constraints=[constraints.AllowedValues(ALLOWED_DEPLOY_ACTIONS)]),
+            default=["CREATE", "UPDATE"],
+            constraints=[constraints.AllowedValues(ALLOWED_DEPLOY_ACTIONS)],
+        ),
         NAME: properties.Schema(
             properties.Schema.STRING,
-            _('Name of the derived config. A server gets its configs in the order of their names.'),
-            update_allowed=True),
+            _("Name of the derived config. A server gets its configs in the order of their names."),
+            update_allowed=True,
+        ),
         SIGNAL_TRANSPORT: properties.Schema(
             properties.Schema.STRING,
-            _('How the server reports back. CFN_SIGNAL: POST to a signed URL. TEMP_URL_SIGNAL: PUT to a temporary URL '
-              'of Swift. HEAT_SIGNAL: the signal API, with the credentials of a user. ZAQAR_SIGNAL: a queue, with the '
-              'credentials of a user. NO_SIGNAL: not at all; nothing is waited for.'),
+            _(
+                "How the server reports back. CFN_SIGNAL: POST to a signed URL. TEMP_URL_SIGNAL: PUT to a temporary "
+                "URL of Swift. HEAT_SIGNAL: the signal API, with the credentials of a user. ZAQAR_SIGNAL: a queue, "
+                "with the credentials of a user. NO_SIGNAL: not at all; nothing is waited for."
+            ),
             default=options.register_all(cfg.CONF).default_deployment_signal_transport,
-            constraints=[constraints.AllowedValues(SIGNAL_TRANSPORTS)]),
+            constraints=[constraints.AllowedValues(SIGNAL_TRANSPORTS)],
+        ),
     }
 
     attributes_schema = {
-        STDOUT: attributes.Schema(
-            _('What the config printed.'),
-            type=attributes.Schema.STRING),
-        STDERR: attributes.Schema(
-            _('What the config printed as errors.'),
-            type=attributes.Schema.STRING),
-        STATUS_CODE: attributes.Schema(
-            _('The status with which the config ended.'),
-            type=attributes.Schema.STRING),
+        STDOUT: attributes.Schema(_("What the config printed."), type=attributes.Schema.STRING),
+        STDERR: attributes.Schema(_("What the config printed as errors."), type=attributes.Schema.STRING),
+        STATUS_CODE: attributes.Schema(_("The status with which the config ended."), type=attributes.Schema.STRING),
     }
 
     # deploying --------------------------------------------------------
@@ -112,19 +118,19 @@ class SoftwareDeployment(DerivedConfig):
             return None
 
     def _applies_in(self, action: str, source: Mapping[str, Any]) -> bool:
-        if source.get('group') == COMPONENT_GROUP:
-            return any(action in entry['actions'] for entry in source['config']['configs'])
+        if source.get("group") == COMPONENT_GROUP:
+            return any(action in entry["actions"] for entry in source["config"]["configs"])
         return action in self.properties[self.DEPLOY_ACTIONS]
 
     def _build_properties(self, action: str) -> dict[str, Any]:
         waits = not self._signal_transport_none()
         return {
-            'server_id': self.properties[self.SERVER],
-            'action': action,
-            'input_values': self.properties.get(self.INPUT_VALUES) or {},
-            'stack_user_project_id': self.stack.stack_user_project_id,
-            'status': self.IN_PROGRESS if waits else self.COMPLETE,
-            'status_reason': _('Deploy data available') if waits else _('Not waiting for outputs signal'),
+            "server_id": self.properties[self.SERVER],
+            "action": action,
+            "input_values": self.properties.get(self.INPUT_VALUES) or {},
+            "stack_user_project_id": self.stack.stack_user_project_id,
+            "status": self.IN_PROGRESS if waits else self.COMPLETE,
+            "status_reason": _("Deploy data available") if waits else _("Not waiting for outputs signal"),
         }
 
     def _handle_action(self, action: str, source: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
@@ -144,35 +150,35 @@ class SoftwareDeployment(DerivedConfig):
     def _deployed_before(self, action: str, derived: Mapping[str, Any]) -> dict[str, Any] | None:
         """The deployment, if an engine that died has made it in this very action."""
         found = self._current()
-        if found is None or found['action'] != action:
+        if found is None or found["action"] != action:
             return None
-        if found['status'] != self.IN_PROGRESS and not self._done_in_this_action(found):
+        if found["status"] != self.IN_PROGRESS and not self._done_in_this_action(found):
             return None
         try:
-            config = self.stack.software.show_config(self, found['config_id'])
+            config = self.stack.software.show_config(self, found["config_id"])
         except exception.NotFound:
             return None
         return found if essence(config) == essence(derived) else None
 
     def _done_in_this_action(self, deployment: Mapping[str, Any]) -> bool:
         """Whether the server has answered since the action began, as far as can be told."""
-        if deployment['status'] != self.COMPLETE:
+        if deployment["status"] != self.COMPLETE:
             return False
-        if deployment['action'] == self.UPDATE:
+        if deployment["action"] == self.UPDATE:
             began = clock.isotime(self.updated_time)
-            return began is not None and (deployment.get('updated_time') or '') > began
-        return deployment['action'] == self.DELETE
+            return began is not None and (deployment.get("updated_time") or "") > began
+        return deployment["action"] == self.DELETE
 
     def _check_complete(self) -> bool:
         found = self.stack.software.show_deployment(self, self.resource_id)
-        if found['status'] == self.FAILED:
-            text = _('Deployment to server failed: %s') % found['status_reason']
-            LOG.info('%s', text)
+        if found["status"] == self.FAILED:
+            text = _("Deployment to server failed: %s") % found["status_reason"]
+            LOG.info("%s", text)
             raise exception.Error(text)
-        return found['status'] == self.COMPLETE
+        return found["status"] == self.COMPLETE
 
     def wake_key(self) -> Any:
-        return None if self.resource_id is None else ('deployment', self.resource_id)
+        return None if self.resource_id is None else ("deployment", self.resource_id)
 
     # handlers ---------------------------------------------------------
     def handle_create(self) -> Any:
@@ -187,15 +193,14 @@ class SoftwareDeployment(DerivedConfig):
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> Any:
         current = self._current()
-        before = {} if current is None else self._input_values_of(current['config_id'])
+        before = {} if current is None else self._input_values_of(current["config_id"])
         self.properties = json_snippet.properties(self.properties_schema, self.context)
         source = self._load_config()
         values = dict(self.properties[self.INPUT_VALUES] or {})
-        for entry in source['inputs']:
+        for entry in source["inputs"]:
             name = entry.name()
-            if (entry.replace_on_change() and name in before
-                    and values.get(name, entry.default()) != before[name]):
-                LOG.debug('Replacing deployment %(name)s: input %(input)s changed', {'name': self, 'input': name})
+            if entry.replace_on_change() and name in before and values.get(name, entry.default()) != before[name]:
+                LOG.debug("Replacing deployment %(name)s: input %(input)s changed", {"name": self, "input": name})
                 raise UpdateReplace(self.name)
         return self._handle_action(self.UPDATE, source)
 
@@ -204,7 +209,7 @@ class SoftwareDeployment(DerivedConfig):
             found = self.stack.software.show_config(self, config_id)
         except exception.NotFound:
             return {}
-        return {entry['name']: entry.get('value') for entry in found['inputs']}
+        return {entry["name"]: entry.get("value") for entry in found["inputs"]}
 
     def check_update_complete(self, sd: Any) -> bool:
         return not sd or self._check_complete()
@@ -237,19 +242,19 @@ class SoftwareDeployment(DerivedConfig):
     def _is_over(self, sd: Mapping[str, Any]) -> bool:
         """Whether nothing more is to be expected of the server."""
         current = self._current()
-        if current is None or current['status'] == self.COMPLETE:
+        if current is None or current["status"] == self.COMPLETE:
             return True
         return not self._server_exists(sd) or self._check_complete()
 
     def _server_exists(self, sd: Mapping[str, Any]) -> bool:
         """Whether the server is there: as Nova says; where there is no Nova, whether it is a resource of a stack."""
-        nova = self.client_plugin('nova')
+        nova = self.client_plugin("nova")
         if nova is None:
-            if self.stack.software.knows_server(self, sd['server_id']):
+            if self.stack.software.knows_server(self, sd["server_id"]):
                 return True
-            raise exception.ClientNotAvailable(client_name='nova')
+            raise exception.ClientNotAvailable(client_name="nova")
         try:
-            nova.get_server(sd['server_id'])
+            nova.get_server(sd["server_id"])
         except exception.EntityNotFound:
             return False
         return True
@@ -262,7 +267,7 @@ class SoftwareDeployment(DerivedConfig):
 
     def _handle_cancel(self) -> None:
         if self.resource_id is not None:
-            self.stack.software.cancel_deployment(self, self.resource_id, _('Deployment cancelled.'))
+            self.stack.software.cancel_deployment(self, self.resource_id, _("Deployment cancelled."))
 
     def handle_create_cancel(self, cookie: Any) -> None:
         self._handle_cancel()
@@ -288,8 +293,8 @@ class SoftwareDeployment(DerivedConfig):
     def get_attribute(self, key: str, *path: Any) -> Any:
         """Outputs are attributes; None until the server has told them."""
         current = self._current()
-        outputs = {} if current is None else current['output_values'] or {}
-        if key in outputs:
+        outputs = None if current is None else current["output_values"]
+        if isinstance(outputs, Mapping) and key in outputs:  # a client may have stored anything as outputs
             return attributes.select_from_attribute(outputs[key], path)
         if key not in self.ATTRIBUTES and key not in self._output_names():
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
@@ -299,21 +304,32 @@ class SoftwareDeployment(DerivedConfig):
         config_id = self.properties[self.CONFIG]
         if not config_id:
             return set()
-        return {output['name'] for output in self.stack.software.show_config(self, config_id)['outputs'] or []}
+        return {output["name"] for output in self.stack.software.show_config(self, config_id)["outputs"] or []}
 
     def _show_resource(self) -> Any:
         return self.stack.software.show_deployment(self, self.resource_id)
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+        found = super().parse_live_resource_data(resource_properties, resource_data)
+        if not found.get(self.INPUT_VALUES) and not resource_properties.get(self.INPUT_VALUES):
+            # No values at all: an empty map in the record, nothing in a template.
+            found.pop(self.INPUT_VALUES, None)
+        return found
 
     # validation -------------------------------------------------------
     def validate(self) -> Any:
         super().validate()
         reference = self.properties[self.SERVER]
         server = self.stack.resource_by_refid(reference) if reference else None
-        data_format = server.properties.get('user_data_format') if server else None
-        if data_format and data_format != 'SOFTWARE_CONFIG':
-            raise exception.StackValidationFailed(message=_(
-                "Resource %s's property user_data_format should be set to SOFTWARE_CONFIG since there are software "
-                'deployments on it.') % reference)
+        data_format = server.properties.get("user_data_format") if server else None
+        if data_format and data_format != "SOFTWARE_CONFIG":
+            raise exception.StackValidationFailed(
+                message=_(
+                    "Resource %s's property user_data_format should be set to SOFTWARE_CONFIG since there are software "
+                    "deployments on it."
+                )
+                % reference
+            )
 
 
 _deployment_schema = SoftwareDeployment.properties_schema
@@ -326,28 +342,36 @@ class SoftwareDeploymentGroup(ResourceGroup):
     deployments, outputs included, are read of the group as maps of these names.
     """
 
-    support_status = support.SupportStatus(version='5.0.0')
+    support_status = support.SupportStatus(version="5.0.0")
 
     PROPERTIES: Any
     ATTRIBUTES: Any
     PROPERTIES = (SERVERS, CONFIG, INPUT_VALUES, DEPLOY_ACTIONS, NAME, SIGNAL_TRANSPORT) = (
-        'servers', SoftwareDeployment.CONFIG, SoftwareDeployment.INPUT_VALUES, SoftwareDeployment.DEPLOY_ACTIONS,
-        SoftwareDeployment.NAME, SoftwareDeployment.SIGNAL_TRANSPORT)
+        "servers",
+        SoftwareDeployment.CONFIG,
+        SoftwareDeployment.INPUT_VALUES,
+        SoftwareDeployment.DEPLOY_ACTIONS,
+        SoftwareDeployment.NAME,
+        SoftwareDeployment.SIGNAL_TRANSPORT,
+    )
 
-    ATTRIBUTES = (STDOUTS, STDERRS, STATUS_CODES) = ('deploy_stdouts', 'deploy_stderrs', 'deploy_status_codes')
+    ATTRIBUTES = (STDOUTS, STDERRS, STATUS_CODES) = ("deploy_stdouts", "deploy_stderrs", "deploy_status_codes")
 
     _ROLLING_UPDATES_SCHEMA_KEYS: Any
     _ROLLING_UPDATES_SCHEMA_KEYS = (MAX_BATCH_SIZE, PAUSE_TIME) = (
-        ResourceGroup.MAX_BATCH_SIZE, ResourceGroup.PAUSE_TIME)
+        ResourceGroup.MAX_BATCH_SIZE,
+        ResourceGroup.PAUSE_TIME,
+    )
 
-    MEMBER_TYPE = 'OS::Heat::SoftwareDeployment'
+    MEMBER_TYPE = "OS::Heat::SoftwareDeployment"
 
     properties_schema = {
         SERVERS: properties.Schema(
             properties.Schema.MAP,
-            _('Ids of the servers by names, which may be any.'),
+            _("Ids of the servers by names, which may be any."),
             update_allowed=True,
-            required=True),
+            required=True,
+        ),
         CONFIG: _deployment_schema[CONFIG],
         INPUT_VALUES: _deployment_schema[INPUT_VALUES],
         DEPLOY_ACTIONS: _deployment_schema[DEPLOY_ACTIONS],
@@ -356,28 +380,24 @@ class SoftwareDeploymentGroup(ResourceGroup):
     }
 
     attributes_schema = {
-        STDOUTS: attributes.Schema(
-            _('What the config printed on each server.'),
-            type=attributes.Schema.MAP),
-        STDERRS: attributes.Schema(
-            _('What the config printed as errors on each server.'),
-            type=attributes.Schema.MAP),
+        STDOUTS: attributes.Schema(_("What the config printed on each server."), type=attributes.Schema.MAP),
+        STDERRS: attributes.Schema(_("What the config printed as errors on each server."), type=attributes.Schema.MAP),
         STATUS_CODES: attributes.Schema(
-            _('The status with which the config ended on each server.'),
-            type=attributes.Schema.MAP),
+            _("The status with which the config ended on each server."), type=attributes.Schema.MAP
+        ),
     }
 
-    rolling_update_schema = batch_properties(_('Most deployments to change at a time.'))
+    rolling_update_schema = batch_properties(_("Most deployments to change at a time."))
 
     update_policy_schema = {
         ResourceGroup.ROLLING_UPDATE: properties.Schema(
-            properties.Schema.MAP,
-            schema=rolling_update_schema,
-            support_status=support.SupportStatus(version='7.0.0')),
+            properties.Schema.MAP, schema=rolling_update_schema, support_status=support.SupportStatus(version="7.0.0")
+        ),
         ResourceGroup.BATCH_CREATE: properties.Schema(
             properties.Schema.MAP,
             schema=ResourceGroup.batch_create_schema,
-            support_status=support.SupportStatus(version='7.0.0')),
+            support_status=support.SupportStatus(version="7.0.0"),
+        ),
     }
 
     # the members ------------------------------------------------------
@@ -406,7 +426,7 @@ class SoftwareDeploymentGroup(ResourceGroup):
     def build_resource_definition(self, res_name: str, res_defn: Mapping[str, Any]) -> dict[str, Any]:
         props = copy.deepcopy(dict(res_defn))
         props[SoftwareDeployment.SERVER] = props.pop(self.SERVERS).get(res_name)
-        return {'type': self.MEMBER_TYPE, 'properties': props}
+        return {"type": self.MEMBER_TYPE, "properties": props}
 
     def _try_rolling_update(self) -> Steps | None:
         policy = self.update_policy[self.ROLLING_UPDATE]
@@ -415,8 +435,11 @@ class SoftwareDeploymentGroup(ResourceGroup):
     # attributes -------------------------------------------------------
     def _member_attribute_name(self, key: str) -> str:
         """The attribute of a member; any may be an output of it."""
-        known = {self.STDOUTS: SoftwareDeployment.STDOUT, self.STDERRS: SoftwareDeployment.STDERR,
-                 self.STATUS_CODES: SoftwareDeployment.STATUS_CODE}
+        known = {
+            self.STDOUTS: SoftwareDeployment.STDOUT,
+            self.STDERRS: SoftwareDeployment.STDERR,
+            self.STATUS_CODES: SoftwareDeployment.STATUS_CODE,
+        }
         return known.get(key, key)
 
     def get_attribute(self, key: str, *path: Any) -> Any:
@@ -428,26 +451,28 @@ class SoftwareDeploymentGroup(ResourceGroup):
         for attr in self.referenced_attrs():
             wanted = self._member_attribute_name(attr if isinstance(attr, str) else attr[0])
             outputs[self._attribute_output_name(self.ATTR_ATTRIBUTES, wanted)] = {
-                name: {'get_attr': [name, wanted]} for name in names}
+                name: {"get_attr": [name, wanted]} for name in names
+            }
         return outputs
 
 
 class SoftwareDeployments(SoftwareDeploymentGroup):
     """The name that the group had in the beginning."""
 
-    hidden_msg = _('Please use OS::Heat::SoftwareDeploymentGroup instead.')
+    hidden_msg = _("Please use OS::Heat::SoftwareDeploymentGroup instead.")
 
     support_status = support.SupportStatus(
         status=support.HIDDEN,
         message=hidden_msg,
-        version='7.0.0',
-        previous_status=support.SupportStatus(status=support.DEPRECATED, version='2014.2'),
-        substitute_class=SoftwareDeploymentGroup)
+        version="7.0.0",
+        previous_status=support.SupportStatus(status=support.DEPRECATED, version="2014.2"),
+        substitute_class=SoftwareDeploymentGroup,
+    )
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
     return {
-        'OS::Heat::SoftwareDeployment': SoftwareDeployment,
-        'OS::Heat::SoftwareDeploymentGroup': SoftwareDeploymentGroup,
-        'OS::Heat::SoftwareDeployments': SoftwareDeployments,
+        "OS::Heat::SoftwareDeployment": SoftwareDeployment,
+        "OS::Heat::SoftwareDeploymentGroup": SoftwareDeploymentGroup,
+        "OS::Heat::SoftwareDeployments": SoftwareDeployments,
     }

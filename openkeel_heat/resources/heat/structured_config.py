@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::StructuredConfig and its deployments: configs that are data, with inputs put in when deployed."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,20 +17,22 @@ from openkeel_heat.resources.kit.resource import Resource
 class StructuredConfig(SoftwareConfig):
     """Keeps a configuration that is a map instead of a text, for tools that read JSON or YAML."""
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = support.SupportStatus(version="2014.1")
 
     PROPERTIES = (GROUP, CONFIG, OPTIONS, INPUTS, OUTPUTS) = (
-        SoftwareConfig.GROUP, SoftwareConfig.CONFIG, SoftwareConfig.OPTIONS, SoftwareConfig.INPUTS,
-        SoftwareConfig.OUTPUTS)
+        SoftwareConfig.GROUP,
+        SoftwareConfig.CONFIG,
+        SoftwareConfig.OPTIONS,
+        SoftwareConfig.INPUTS,
+        SoftwareConfig.OUTPUTS,
+    )
 
     properties_schema = {
         GROUP: SoftwareConfig.properties_schema[GROUP],
         OPTIONS: SoftwareConfig.properties_schema[OPTIONS],
         INPUTS: SoftwareConfig.properties_schema[INPUTS],
         OUTPUTS: SoftwareConfig.properties_schema[OUTPUTS],
-        CONFIG: properties.Schema(
-            properties.Schema.MAP,
-            _('The data.')),
+        CONFIG: properties.Schema(properties.Schema.MAP, _("The data.")),
     }
 
 
@@ -40,15 +43,29 @@ class StructuredDeployment(SoftwareDeployment):
     such maps itself, ``input_key`` names another key.
     """
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = support.SupportStatus(version="2014.1")
 
-    PROPERTIES = (CONFIG, SERVER, INPUT_VALUES, DEPLOY_ACTIONS, NAME, SIGNAL_TRANSPORT, INPUT_KEY,
-                  INPUT_VALUES_VALIDATE) = (
-        SoftwareDeployment.CONFIG, SoftwareDeployment.SERVER, SoftwareDeployment.INPUT_VALUES,
-        SoftwareDeployment.DEPLOY_ACTIONS, SoftwareDeployment.NAME, SoftwareDeployment.SIGNAL_TRANSPORT,
-        'input_key', 'input_values_validate')
+    PROPERTIES = (
+        CONFIG,
+        SERVER,
+        INPUT_VALUES,
+        DEPLOY_ACTIONS,
+        NAME,
+        SIGNAL_TRANSPORT,
+        INPUT_KEY,
+        INPUT_VALUES_VALIDATE,
+    ) = (
+        SoftwareDeployment.CONFIG,
+        SoftwareDeployment.SERVER,
+        SoftwareDeployment.INPUT_VALUES,
+        SoftwareDeployment.DEPLOY_ACTIONS,
+        SoftwareDeployment.NAME,
+        SoftwareDeployment.SIGNAL_TRANSPORT,
+        "input_key",
+        "input_values_validate",
+    )
 
-    LAX, STRICT = 'LAX', 'STRICT'
+    LAX, STRICT = "LAX", "STRICT"
 
     _schema = SoftwareDeployment.properties_schema
 
@@ -60,24 +77,30 @@ class StructuredDeployment(SoftwareDeployment):
         SIGNAL_TRANSPORT: _schema[SIGNAL_TRANSPORT],
         NAME: _schema[NAME],
         INPUT_KEY: properties.Schema(
-            properties.Schema.STRING,
-            _('Key of the maps that stand for inputs.'),
-            default='get_input'),
+            properties.Schema.STRING, _("Key of the maps that stand for inputs."), default="get_input"
+        ),
         INPUT_VALUES_VALIDATE: properties.Schema(
             properties.Schema.STRING,
             _('Whether an input that the data name must have a value ("STRICT"), or is null without one ("LAX").'),
             default=LAX,
-            constraints=[constraints.AllowedValues([LAX, STRICT])]),
+            constraints=[constraints.AllowedValues([LAX, STRICT])],
+        ),
     }
 
     def empty_config(self) -> Any:
         return {}
 
-    def _build_derived_config(self, action: str, source: Mapping[str, Any],
-                              derived_inputs: Sequence[software_io.InputConfig], derived_options: Any) -> Any:
+    def _build_derived_config(
+        self,
+        action: str,
+        source: Mapping[str, Any],
+        derived_inputs: Sequence[software_io.InputConfig],
+        derived_options: Any,
+    ) -> Any:
         values = dict(entry.input_data() for entry in derived_inputs)
-        return self.parse(values, self.properties[self.INPUT_KEY], source.get('config'),
-                          self.properties[self.INPUT_VALUES_VALIDATE])
+        return self.parse(
+            values, self.properties[self.INPUT_KEY], source.get("config"), self.properties[self.INPUT_VALUES_VALIDATE]
+        )
 
     @staticmethod
     def get_input_key_arg(snippet: Mapping[str, Any], input_key: str) -> str | None:
@@ -94,6 +117,7 @@ class StructuredDeployment(SoftwareDeployment):
     @staticmethod
     def parse(inputs: Mapping[str, Any], input_key: str, snippet: Any, check_input_val: str = LAX) -> Any:
         """The data with the values of inputs in them."""
+
         def parsed(value: Any) -> Any:
             if isinstance(value, Mapping):
                 name = StructuredDeployment.get_input_key_arg(value, input_key)
@@ -110,13 +134,27 @@ class StructuredDeployment(SoftwareDeployment):
 class StructuredDeploymentGroup(SoftwareDeploymentGroup):
     """Applies a structured config to a number of servers, as a group of software deployments does."""
 
-    PROPERTIES = (SERVERS, CONFIG, INPUT_VALUES, DEPLOY_ACTIONS, NAME, SIGNAL_TRANSPORT, INPUT_KEY,
-                  INPUT_VALUES_VALIDATE) = (
-        SoftwareDeploymentGroup.SERVERS, SoftwareDeploymentGroup.CONFIG, SoftwareDeploymentGroup.INPUT_VALUES,
-        SoftwareDeploymentGroup.DEPLOY_ACTIONS, SoftwareDeploymentGroup.NAME, SoftwareDeploymentGroup.SIGNAL_TRANSPORT,
-        StructuredDeployment.INPUT_KEY, StructuredDeployment.INPUT_VALUES_VALIDATE)
+    PROPERTIES = (
+        SERVERS,
+        CONFIG,
+        INPUT_VALUES,
+        DEPLOY_ACTIONS,
+        NAME,
+        SIGNAL_TRANSPORT,
+        INPUT_KEY,
+        INPUT_VALUES_VALIDATE,
+    ) = (
+        SoftwareDeploymentGroup.SERVERS,
+        SoftwareDeploymentGroup.CONFIG,
+        SoftwareDeploymentGroup.INPUT_VALUES,
+        SoftwareDeploymentGroup.DEPLOY_ACTIONS,
+        SoftwareDeploymentGroup.NAME,
+        SoftwareDeploymentGroup.SIGNAL_TRANSPORT,
+        StructuredDeployment.INPUT_KEY,
+        StructuredDeployment.INPUT_VALUES_VALIDATE,
+    )
 
-    MEMBER_TYPE = 'OS::Heat::StructuredDeployment'
+    MEMBER_TYPE = "OS::Heat::StructuredDeployment"
 
     _group_schema = SoftwareDeploymentGroup.properties_schema
 
@@ -135,20 +173,21 @@ class StructuredDeploymentGroup(SoftwareDeploymentGroup):
 class StructuredDeployments(StructuredDeploymentGroup):
     """The name that the group had in the beginning."""
 
-    hidden_msg = _('Please use OS::Heat::StructuredDeploymentGroup instead.')
+    hidden_msg = _("Please use OS::Heat::StructuredDeploymentGroup instead.")
 
     support_status = support.SupportStatus(
         status=support.HIDDEN,
         message=hidden_msg,
-        version='7.0.0',
-        previous_status=support.SupportStatus(status=support.DEPRECATED, version='2014.2'),
-        substitute_class=StructuredDeploymentGroup)
+        version="7.0.0",
+        previous_status=support.SupportStatus(status=support.DEPRECATED, version="2014.2"),
+        substitute_class=StructuredDeploymentGroup,
+    )
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
     return {
-        'OS::Heat::StructuredConfig': StructuredConfig,
-        'OS::Heat::StructuredDeployment': StructuredDeployment,
-        'OS::Heat::StructuredDeploymentGroup': StructuredDeploymentGroup,
-        'OS::Heat::StructuredDeployments': StructuredDeployments,
+        "OS::Heat::StructuredConfig": StructuredConfig,
+        "OS::Heat::StructuredDeployment": StructuredDeployment,
+        "OS::Heat::StructuredDeploymentGroup": StructuredDeploymentGroup,
+        "OS::Heat::StructuredDeployments": StructuredDeployments,
     }

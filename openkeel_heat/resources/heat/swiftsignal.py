@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::SwiftSignal and its handle: signals that are versions of an object in Swift."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +9,7 @@ from urllib import parse
 from oslo_log import log as logging
 from oslo_serialization import jsonutils
 
-from openkeel_heat.common import clock, exceptions as exception
+from openkeel_heat.common import clock, exceptions as exception, signal_body
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import attributes, constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
@@ -16,14 +17,14 @@ from openkeel_heat.resources.kit.resource import Resource
 LOG = logging.getLogger(__name__)
 
 # What the Swift client puts into the object of a new handle.
-_IN_PROGRESS = 'in progress'
+_IN_PROGRESS = b"in progress"
 
 
 class SwiftSignalFailure(exception.Error):
     """A signal said that something failed."""
 
     def __init__(self, wait_cond: SwiftSignal) -> None:
-        super().__init__(';'.join(wait_cond.get_status_reason(wait_cond.STATUS_FAILURE)))
+        super().__init__(";".join(map(str, wait_cond.get_status_reason(wait_cond.STATUS_FAILURE))))
 
 
 class SwiftSignalTimeout(exception.Error):
@@ -31,10 +32,12 @@ class SwiftSignalTimeout(exception.Error):
 
     def __init__(self, wait_cond: SwiftSignal) -> None:
         reasons = wait_cond.get_status_reason(wait_cond.STATUS_SUCCESS)
-        text = _('%(len)d of %(count)d received') % {
-            'len': len(reasons), 'count': wait_cond.properties[wait_cond.COUNT]}
+        text = _("%(len)d of %(count)d received") % {
+            "len": len(reasons),
+            "count": wait_cond.properties[wait_cond.COUNT],
+        }
         if reasons:
-            text = _('%(received)s - %(reasons)s') % {'received': text, 'reasons': ';'.join(reasons)}
+            text = _("%(received)s - %(reasons)s") % {"received": text, "reasons": ";".join(map(str, reasons))}
         super().__init__(text)
 
 
@@ -44,31 +47,34 @@ class SwiftSignalHandle(Resource):
     Its reference is the URL. Each PUT to it is another version of the object.
     """
 
-    support_status = support.SupportStatus(version='2014.2')
+    support_status = support.SupportStatus(version="2014.2")
 
-    default_client_name = 'swift'
+    default_client_name = "swift"
 
     # Container and object are the same each time.
     repeatable_create = True
 
     properties_schema = {}
 
-    ATTRIBUTES = (TOKEN, ENDPOINT, CURL_CLI) = ('token', 'endpoint', 'curl_cli')
+    ATTRIBUTES = (TOKEN, ENDPOINT, CURL_CLI) = ("token", "endpoint", "curl_cli")
 
     attributes_schema = {
         TOKEN: attributes.Schema(
-            _('Always empty: no token is needed. Handles of other kinds have one.'),
+            _("Always empty: no token is needed. Handles of other kinds have one."),
             cache_mode=attributes.Schema.CACHE_NONE,
-            type=attributes.Schema.STRING),
+            type=attributes.Schema.STRING,
+        ),
         ENDPOINT: attributes.Schema(
-            _('The URL to put signals to.'),
-            cache_mode=attributes.Schema.CACHE_NONE,
-            type=attributes.Schema.STRING),
+            _("The URL to put signals to."), cache_mode=attributes.Schema.CACHE_NONE, type=attributes.Schema.STRING
+        ),
         CURL_CLI: attributes.Schema(
-            _('A curl command that signals when --data-binary is added to it, with \'{"status": "SUCCESS"}\' or '
-              '\'{"status": "FAILURE"}\'.'),
+            _(
+                'A curl command that signals when --data-binary is added to it, with \'{"status": "SUCCESS"}\' or '
+                '\'{"status": "FAILURE"}\'.'
+            ),
             cache_mode=attributes.Schema.CACHE_NONE,
-            type=attributes.Schema.STRING),
+            type=attributes.Schema.STRING,
+        ),
     }
 
     def handle_create(self) -> Any:
@@ -80,7 +86,7 @@ class SwiftSignalHandle(Resource):
         if not self.resource_id:
             return None
         if name == self.TOKEN:
-            return ''
+            return ""
         endpoint = self.data().get(self.ENDPOINT)
         if name == self.ENDPOINT:
             return endpoint
@@ -108,43 +114,42 @@ class SwiftSignal(Resource):
     A signal of failure fails it, and so does the timeout.
     """
 
-    support_status = support.SupportStatus(version='2014.2')
+    support_status = support.SupportStatus(version="2014.2")
 
-    default_client_name = 'swift'
+    default_client_name = "swift"
 
     # Nothing is made: waiting begins anew.
     repeatable_create = True
 
-    PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')
+    PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ("handle", "timeout", "count")
 
-    ATTRIBUTES = (DATA_ATTR,) = ('data',)
+    ATTRIBUTES = (DATA_ATTR,) = ("data",)
 
     properties_schema = {
-        HANDLE: properties.Schema(
-            properties.Schema.STRING,
-            required=True,
-            description=_('The URL of the handle.')),
+        HANDLE: properties.Schema(properties.Schema.STRING, required=True, description=_("The URL of the handle.")),
         TIMEOUT: properties.Schema(
             properties.Schema.NUMBER,
-            description=_('Seconds to wait for the signals.'),
+            description=_("Seconds to wait for the signals."),
             required=True,
-            constraints=[constraints.Range(1, 43200)]),
+            constraints=[constraints.Range(1, 43200)],
+        ),
         COUNT: properties.Schema(
             properties.Schema.INTEGER,
-            description=_('Number of signals of success to wait for.'),
+            description=_("Number of signals of success to wait for."),
             default=1,
-            constraints=[constraints.Range(1, 1000)]),
+            constraints=[constraints.Range(1, 1000)],
+        ),
     }
 
     attributes_schema = {
         DATA_ATTR: attributes.Schema(
-            _('The data of the signals by their ids, as JSON text.'),
-            type=attributes.Schema.STRING),
+            _("The data of the signals by their ids, as JSON text."), type=attributes.Schema.STRING
+        ),
     }
 
-    WAIT_STATUSES = (STATUS_FAILURE, STATUS_SUCCESS) = ('FAILURE', 'SUCCESS')
+    WAIT_STATUSES = (STATUS_FAILURE, STATUS_SUCCESS) = ("FAILURE", "SUCCESS")
 
-    METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ('data', 'reason', 'status', 'id')
+    METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ("data", "reason", "status", "id")
 
     @property
     def url(self) -> parse.ParseResult:
@@ -152,19 +157,20 @@ class SwiftSignal(Resource):
 
     @property
     def obj_name(self) -> str:
-        return self.url.path.split('/')[4]
+        return self.url.path.split("/")[4]
 
     def _validate_handle_url(self) -> None:
         """It must be the URL of an object in the container of this stack."""
         path = self.url.path
         wrong = None
         if not self.client_plugin().is_valid_temp_url_path(path):
-            wrong = 'Swift TempURL path'
-        elif path.split('/')[3] != self.stack.id:
-            wrong = 'container name'
+            wrong = "Swift TempURL path"
+        elif path.split("/")[3] != self.stack.id:
+            wrong = "container name"
         if wrong:
-            raise ValueError(_('"%(url)s" is not a valid SwiftSignalHandle.  The %(part)s is invalid')
-                             % {'url': path, 'part': wrong})
+            raise ValueError(
+                _('"%(url)s" is not a valid SwiftSignalHandle.  The %(part)s is invalid') % {"url": path, "part": wrong}
+            )
 
     def handle_create(self) -> Any:
         self._validate_handle_url()
@@ -173,7 +179,7 @@ class SwiftSignal(Resource):
     def can_resume_polling(self, action: str) -> bool:
         return False
 
-    def _bodies(self) -> list[str]:
+    def _bodies(self) -> list[bytes]:
         """The texts that were put to the URL, oldest first."""
         plugin = self.client_plugin()
         swift, found = plugin.client(), []
@@ -182,28 +188,32 @@ class SwiftSignal(Resource):
             entries = swift.get_container(self.stack.id)[1]
         for entry in entries:
             # The handles of a stack share its container.
-            if self.obj_name not in entry['name']:
+            if self.obj_name not in entry["name"]:
                 continue
             with plugin.ignore_not_found:
-                body = swift.get_object(self.stack.id, entry['name'])[1]
-                found.append(body.decode() if isinstance(body, bytes) else body)
+                signal_body.check_size(entry.get("bytes"))
+                body = swift.get_object(self.stack.id, entry["name"])[1]
+                found.append(body if isinstance(body, bytes) else body.encode())
         return [body for body in found if body != _IN_PROGRESS]
 
     def get_signals(self) -> list[dict[str, Any]]:
         """The signals that have come, complete; of those with one id the last."""
+        try:
+            return self._read_signals()
+        except signal_body.Unreadable as ex:
+            raise exception.Error(str(ex)) from ex
+
+    def _read_signals(self) -> list[dict[str, Any]]:
         signals: list[dict[str, Any]] = []
         for number, body in enumerate(self._bodies(), 1):
-            try:
-                signal = jsonutils.loads(body) if body else {}
-            except ValueError as ex:
-                raise exception.Error(_('Failed to parse JSON data: %s') % body) from ex
-            if not isinstance(signal, dict):
-                raise exception.Error(_('Failed to parse JSON data: %s') % body)
+            signal = signal_body.read(body)
+            if not isinstance(signal, dict) or isinstance(signal.get(self.UNIQUE_ID), dict | list):
+                raise signal_body.Unreadable(_("Failed to parse JSON data: %s") % body.decode())
             if self.UNIQUE_ID in signal:
                 signals = [other for other in signals if other[self.UNIQUE_ID] != signal[self.UNIQUE_ID]]
             unique_id = signal.setdefault(self.UNIQUE_ID, number)
             signal.setdefault(self.DATA, None)
-            signal.setdefault(self.REASON, 'Signal %s received' % unique_id)
+            signal.setdefault(self.REASON, "Signal %s received" % unique_id)
             signal.setdefault(self.STATUS, self.STATUS_SUCCESS)
             signals.append(signal)
         return signals
@@ -225,10 +235,10 @@ class SwiftSignal(Resource):
         for status in statuses:
             if status == self.STATUS_FAILURE:
                 failure = SwiftSignalFailure(self)
-                LOG.info('%(name)s Failed (%(failure)s)', {'name': self, 'failure': failure})
+                LOG.info("%(name)s Failed (%(failure)s)", {"name": self, "failure": failure})
                 raise failure
             if status != self.STATUS_SUCCESS:
-                raise exception.Error(_('Unknown status: %s') % status)
+                raise exception.Error(_("Unknown status: %s") % status)
         return len(statuses) >= self.properties[self.COUNT]
 
     def _resolve_attribute(self, name: str) -> Any:
@@ -237,6 +247,6 @@ class SwiftSignal(Resource):
 
 def resource_mapping() -> dict[str, type[Resource]]:
     return {
-        'OS::Heat::SwiftSignal': SwiftSignal,
-        'OS::Heat::SwiftSignalHandle': SwiftSignalHandle,
+        "OS::Heat::SwiftSignal": SwiftSignal,
+        "OS::Heat::SwiftSignalHandle": SwiftSignalHandle,
     }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::Value: gives a name to an expression."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,42 +11,39 @@ from openkeel_heat.resources.kit.resource import Resource
 
 # Types as templates name them, in Heat's order.
 _TYPES = {
-    'string': properties.Schema.STRING,
-    'number': properties.Schema.NUMBER,
-    'comma_delimited_list': properties.Schema.LIST,
-    'json': properties.Schema.MAP,
-    'boolean': properties.Schema.BOOLEAN,
+    "string": properties.Schema.STRING,
+    "number": properties.Schema.NUMBER,
+    "comma_delimited_list": properties.Schema.LIST,
+    "json": properties.Schema.MAP,
+    "boolean": properties.Schema.BOOLEAN,
 }
 
 
 class Value(Resource):
     """Makes the value of an expression an attribute, for use in several places."""
 
-    support_status = support.SupportStatus(version='7.0.0')
+    support_status = support.SupportStatus(version="7.0.0")
 
     deferred_resource_id = True
     repeatable_create = True
     repeatable_update = True
 
-    PROPERTIES = (VALUE, TYPE) = ('value', 'type')
+    PROPERTIES = (VALUE, TYPE) = ("value", "type")
 
-    ATTRIBUTES = (VALUE_ATTR,) = ('value',)
+    ATTRIBUTES = (VALUE_ATTR,) = ("value",)
 
     properties_schema = {
-        VALUE: properties.Schema(
-            properties.Schema.ANY,
-            _('The expression.'),
-            required=True,
-            update_allowed=True),
+        VALUE: properties.Schema(properties.Schema.ANY, _("The expression."), required=True, update_allowed=True),
         TYPE: properties.Schema(
             properties.Schema.STRING,
-            _('Type that the value must have.'),
+            _("Type that the value must have."),
             constraints=[constraints.AllowedValues(list(_TYPES))],
-            update_allowed=True),
+            update_allowed=True,
+        ),
     }
 
     attributes_schema = {
-        VALUE_ATTR: attributes.Schema(_('What the expression stands for.')),
+        VALUE_ATTR: attributes.Schema(_("What the expression stands for.")),
     }
 
     def reparse(self, client_resolve: bool = True) -> None:
@@ -54,7 +52,8 @@ class Value(Resource):
         if wanted is not None:
             # A type that is none is found by the constraint.
             self.properties.props[self.VALUE] = properties.Property(
-                properties.Schema(wanted, _('The expression.'), required=True, update_allowed=True), self.VALUE)
+                properties.Schema(wanted, _("The expression."), required=True, update_allowed=True), self.VALUE
+            )
 
     def handle_create(self) -> None:
         self.resource_id_set(self.physical_resource_name())
@@ -69,4 +68,4 @@ class Value(Resource):
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::Value': Value}
+    return {"OS::Heat::Value": Value}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """OS::Heat::WaitCondition: waits for signals to a handle."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -23,38 +24,40 @@ class HeatWaitCondition(Resource):
     A signal of failure fails it, and so does the timeout.
     """
 
-    support_status = support.SupportStatus(version='2014.2')
+    support_status = support.SupportStatus(version="2014.2")
 
     # Nothing is made: waiting begins anew.
     repeatable_create = True
 
-    PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')
+    PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ("handle", "timeout", "count")
 
-    ATTRIBUTES = (DATA,) = ('data',)
+    ATTRIBUTES = (DATA,) = ("data",)
 
     properties_schema = {
         HANDLE: properties.Schema(
-            properties.Schema.STRING,
-            _('Reference to the handle that is signalled.'),
-            required=True),
+            properties.Schema.STRING, _("Reference to the handle that is signalled."), required=True
+        ),
         TIMEOUT: properties.Schema(
             properties.Schema.NUMBER,
-            _('Seconds to wait for the signals.'),
+            _("Seconds to wait for the signals."),
             required=True,
-            constraints=[constraints.Range(1, 43200)]),
+            constraints=[constraints.Range(1, 43200)],
+        ),
         COUNT: properties.Schema(
             properties.Schema.INTEGER,
-            _('Number of signals of success to wait for.'),
+            _("Number of signals of success to wait for."),
             constraints=[constraints.Range(min=1)],
             default=1,
-            update_allowed=True),
+            update_allowed=True,
+        ),
     }
 
     attributes_schema = {
         DATA: attributes.Schema(
-            _('The data of the signals by their ids, as JSON text.'),
+            _("The data of the signals by their ids, as JSON text."),
             cache_mode=attributes.Schema.CACHE_NONE,
-            type=attributes.Schema.STRING),
+            type=attributes.Schema.STRING,
+        ),
     }
 
     _handle: Any = None
@@ -65,12 +68,12 @@ class HeatWaitCondition(Resource):
     def _validate_handle_resource(self, handle: Any) -> None:
         if isinstance(handle, base.BaseWaitConditionHandle):
             return
-        LOG.debug('Got %r instead of wait condition handle', handle)
+        LOG.debug("Got %r instead of wait condition handle", handle)
         name = handle.name if handle else self.properties[self.HANDLE]
-        raise ValueError(_('%s is not a valid wait condition handle.') % name)
+        raise ValueError(_("%s is not a valid wait condition handle.") % name)
 
     def wake_key(self) -> Any:
-        return None if self._handle is None else ('resource', self._handle.id)
+        return None if self._handle is None else ("resource", self._handle.id)
 
     def _start(self, handle: Any) -> Waiting:
         self._handle = handle
@@ -79,12 +82,12 @@ class HeatWaitCondition(Resource):
     def _wait(self, handle: Any, started_at: Any, timeout_in: float) -> bool:
         if clock.seconds_since(started_at) > timeout_in:
             timeout = base.WaitConditionTimeout(self, handle)
-            LOG.info('%(name)s Timed out (%(timeout)s)', {'name': self, 'timeout': timeout})
+            LOG.info("%(name)s Timed out (%(timeout)s)", {"name": self, "timeout": timeout})
             raise timeout
         statuses = handle.get_status()
         if any(status != handle.STATUS_SUCCESS for status in statuses):
             failure = base.WaitConditionFailure(self, handle)
-            LOG.info('%(name)s Failed (%(failure)s)', {'name': self, 'failure': failure})
+            LOG.info("%(name)s Failed (%(failure)s)", {"name": self, "failure": failure})
             raise failure
         return len(statuses) >= self.properties[self.COUNT]
 
@@ -112,7 +115,7 @@ class HeatWaitCondition(Resource):
     def _resolve_attribute(self, name: str) -> Any:
         handle = self._get_handle_resource()
         if handle is None:
-            return ''
+            return ""
         if name != self.DATA:
             return None
         signals = handle.metadata_get(refresh=True)
@@ -120,4 +123,4 @@ class HeatWaitCondition(Resource):
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'OS::Heat::WaitCondition': HeatWaitCondition}
+    return {"OS::Heat::WaitCondition": HeatWaitCondition}

@@ -19,9 +19,19 @@ class KeystoneEndpoint(KeystoneResource):
     renamed = {"service": "service_id", "region": "region_id"}
 
     PROPERTIES = (
-        NAME, REGION, SERVICE, INTERFACE, SERVICE_URL, ENABLED,
+        NAME,
+        REGION,
+        SERVICE,
+        INTERFACE,
+        SERVICE_URL,
+        ENABLED,
     ) = (
-        "name", "region", "service", "interface", "url", "enabled",
+        "name",
+        "region",
+        "service",
+        "interface",
+        "url",
+        "enabled",
     )
 
     properties_schema = {

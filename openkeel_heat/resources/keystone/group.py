@@ -54,7 +54,7 @@ class KeystoneGroup(RoleAssignments, KeystoneResource):
 
     def parse_live_resource_data(self, resource_properties: properties.Properties, resource_data: Any) -> Any:
         found = super().parse_live_resource_data(resource_properties, resource_data)
-        return {**found, self.ROLES: self.live_assignments("group", str(self.resource_id))}
+        return {**found, **self.live_assignments("group", resource_properties)}
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

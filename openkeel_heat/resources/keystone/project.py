@@ -21,14 +21,32 @@ class KeystoneProject(KeystoneResource):
     renamed = {"domain": "domain_id", "parent": "parent_id"}
 
     PROPERTIES = (
-        NAME, DOMAIN, DESCRIPTION, ENABLED, PARENT, TAGS,
+        NAME,
+        DOMAIN,
+        DESCRIPTION,
+        ENABLED,
+        PARENT,
+        TAGS,
     ) = (
-        "name", "domain", "description", "enabled", "parent", "tags",
+        "name",
+        "domain",
+        "description",
+        "enabled",
+        "parent",
+        "tags",
     )
     ATTRIBUTES = (
-        NAME_ATTR, PARENT_ATTR, DOMAIN_ATTR, ENABLED_ATTR, IS_DOMAIN_ATTR,
+        NAME_ATTR,
+        PARENT_ATTR,
+        DOMAIN_ATTR,
+        ENABLED_ATTR,
+        IS_DOMAIN_ATTR,
     ) = (
-        "name", "parent_id", "domain_id", "enabled", "is_domain",
+        "name",
+        "parent_id",
+        "domain_id",
+        "enabled",
+        "is_domain",
     )
 
     properties_schema = {
@@ -64,6 +82,14 @@ class KeystoneProject(KeystoneResource):
         ENABLED_ATTR: shown(_("Whether the project can be used."), attributes.Schema.BOOLEAN, since="10.0.0"),
         IS_DOMAIN_ATTR: shown(_("Whether the project acts as a domain."), attributes.Schema.BOOLEAN, since="10.0.0"),
     }
+
+    def parse_live_resource_data(self, resource_properties: properties.Properties, resource_data: Any) -> Any:
+        found = super().parse_live_resource_data(resource_properties, resource_data)
+        asked = resource_properties.get(self.TAGS)
+        if sorted(found.get(self.TAGS) or ()) == sorted(asked or ()):
+            # The service has them in an order of its own.
+            found[self.TAGS] = asked
+        return found
 
     def handle_delete(self) -> Any:
         if self.resource_id is not None:

@@ -17,6 +17,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.keystone.keystone import NEEDS_V3
 from openkeel_heat.resources.kit import constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
+from openkeel_heat.resources.kit.succession import others_that_stay
 
 
 class Grant(NamedTuple):
@@ -113,19 +114,29 @@ class RoleAssignments(Resource):
         self.give(who, after - before)
         self.take(who, before - after)
 
-    def live_assignments(self, kind: str, id_: str) -> list[dict[str, str | None]]:
-        """The property as the service sees it; *kind* is "user" or "group"."""
-        api = self.client_plugin().api
-        found = []
-        for entry in api.list("/role_assignments", "role_assignments", params={f"{kind}.id": id_}):
+    def live_assignments(self, kind: str, asked: properties.Properties) -> dict[str, Any]:
+        """Those of the roles that were asked for which the service knows of; *kind* is "user" or "group".
+
+        What else somebody granted, an assignment of the same stack perhaps, is not this resource's.
+        """
+        if not asked.get(self.ROLES):
+            return {}
+        there = self._live_grants(kind)
+        left = [one for one in asked[self.ROLES] if self.grants_left([one]) & there]
+        if len(left) == len(asked[self.ROLES]):
+            return {self.ROLES: asked[self.ROLES]}
+        return {self.ROLES: [{key: value for key, value in one.items() if value is not None} for one in left]}
+
+    def _live_grants(self, kind: str) -> set[Grant]:
+        found = set()
+        params = {f"{kind}.id": self.resource_id}
+        for entry in self.client_plugin().api.list("/role_assignments", "role_assignments", params=params):
             scope = entry.get("scope") or {}
             if "OS-INHERIT:inherited_to" in scope or not (entry.get("role") or {}).get("id"):
                 continue  # nothing that this type grants
-            found.append({
-                self.ROLE: entry["role"]["id"],
-                self.DOMAIN: (scope.get("domain") or {}).get("id"),
-                self.PROJECT: (scope.get("project") or {}).get("id"),
-            })
+            for place in ("project", "domain"):
+                if place in scope:
+                    found.add(Grant(entry["role"]["id"], f"{place}s", scope[place]["id"]))
         return found
 
 
@@ -172,8 +183,11 @@ class _Assignment(RoleAssignments):
 
     def handle_delete(self) -> None:
         who = self._who_left()
-        if who is not None:
-            self.take(who, self.grants_left(self.properties[self.ROLES]))
+        if who is None:
+            return
+        others = (other for other in others_that_stay(self) if other._who_left() == who)
+        kept = {grant for other in others for grant in other.grants_left(other.properties[self.ROLES])}
+        self.take(who, self.grants_left(self.properties[self.ROLES]) - kept)
 
 
 class KeystoneUserRoleAssignment(_Assignment):

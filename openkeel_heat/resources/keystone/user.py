@@ -24,14 +24,36 @@ class KeystoneUser(RoleAssignments, KeystoneResource):
     repeatable_update = True
 
     PROPERTIES = (
-        NAME, DOMAIN, DESCRIPTION, ENABLED, EMAIL, PASSWORD, DEFAULT_PROJECT, GROUPS,
+        NAME,
+        DOMAIN,
+        DESCRIPTION,
+        ENABLED,
+        EMAIL,
+        PASSWORD,
+        DEFAULT_PROJECT,
+        GROUPS,
     ) = (
-        "name", "domain", "description", "enabled", "email", "password", "default_project", "groups",
+        "name",
+        "domain",
+        "description",
+        "enabled",
+        "email",
+        "password",
+        "default_project",
+        "groups",
     )
     ATTRIBUTES = (
-        NAME_ATTR, DEFAULT_PROJECT_ATTR, DOMAIN_ATTR, ENABLED_ATTR, PASSWORD_EXPIRES_AT_ATTR,
+        NAME_ATTR,
+        DEFAULT_PROJECT_ATTR,
+        DOMAIN_ATTR,
+        ENABLED_ATTR,
+        PASSWORD_EXPIRES_AT_ATTR,
     ) = (
-        "name", "default_project_id", "domain_id", "enabled", "password_expires_at",
+        "name",
+        "default_project_id",
+        "domain_id",
+        "enabled",
+        "password_expires_at",
     )
 
     properties_schema = {
@@ -122,12 +144,10 @@ class KeystoneUser(RoleAssignments, KeystoneResource):
 
     def parse_live_resource_data(self, resource_properties: properties.Properties, resource_data: Any) -> Any:
         found = super().parse_live_resource_data(resource_properties, resource_data)
-        groups = self.api.list(f"{self.object_path()}/groups", "groups")
-        return {
-            **found,
-            self.GROUPS: [group["id"] for group in groups],
-            self.ROLES: self.live_assignments("user", str(self.resource_id)),
-        }
+        if asked := resource_properties.get(self.GROUPS):
+            there = {group["id"] for group in self.api.list(f"{self.object_path()}/groups", "groups")}
+            found[self.GROUPS] = [group for group in asked if group in there]
+        return {**found, **self.live_assignments("user", resource_properties)}
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

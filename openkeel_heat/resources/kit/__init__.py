@@ -4,8 +4,9 @@
 Importing it makes the types of this process known to environments (see :mod:`.registry`);
 no type is imported before it is used.
 """
+
 from __future__ import annotations
 
 from openkeel_heat.resources.kit import registry
 
-__all__ = ['registry']
+__all__ = ["registry"]

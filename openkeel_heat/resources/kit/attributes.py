@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes of resources: schema, cached look-up, output sections of generated templates."""
+
 from __future__ import annotations
 
 import functools
@@ -14,26 +15,35 @@ from openkeel_heat.resources.kit import constraints as constr, support
 
 LOG = logging.getLogger(__name__)
 
-BASE_ATTRIBUTES = (SHOW_ATTR,) = ('show',)
+BASE_ATTRIBUTES = (SHOW_ATTR,) = ("show",)
 
 # In a set of referenced attributes: all of them.
-ALL_ATTRIBUTES = '*'
+ALL_ATTRIBUTES = "*"
 
 
 class Schema(constr.Schema):
     """Description, type and cache mode of one attribute."""
 
-    KEYS = (DESCRIPTION, TYPE) = ('description', 'type')  # type: ignore[assignment]
+    KEYS = (DESCRIPTION, TYPE) = ("description", "type")  # type: ignore[assignment]
 
-    CACHE_MODES = (CACHE_LOCAL, CACHE_NONE) = ('cache_local', 'cache_none')
+    CACHE_MODES = (CACHE_LOCAL, CACHE_NONE) = ("cache_local", "cache_none")
 
     TYPES = (UNKNOWN, STRING, MAP, LIST, INTEGER, BOOLEAN) = (  # type: ignore[assignment]
-        None, 'String', 'Map', 'List', 'Integer', 'Boolean')
+        None,
+        "String",
+        "Map",
+        "List",
+        "Integer",
+        "Boolean",
+    )
 
-    def __init__(self, description: str | None = None,
-                 support_status: support.SupportStatus = support.PLAIN,
-                 cache_mode: str = CACHE_LOCAL,
-                 type: str | None = UNKNOWN) -> None:
+    def __init__(
+        self,
+        description: str | None = None,
+        support_status: support.SupportStatus = support.PLAIN,
+        cache_mode: str = CACHE_LOCAL,
+        type: str | None = UNKNOWN,
+    ) -> None:
         super().__init__(type, description)
         self.support_status = support_status
         self.cache_mode = cache_mode
@@ -48,7 +58,7 @@ class Schema(constr.Schema):
 
     @classmethod
     def from_attribute(cls, schema_dict: Schema) -> Schema:
-        assert isinstance(schema_dict, cls), 'Old attribute schema is not supported'
+        assert isinstance(schema_dict, cls), "Old attribute schema is not supported"
         return schema_dict
 
 
@@ -66,17 +76,17 @@ class Attribute:
     def support_status(self) -> support.SupportStatus:
         return self.schema.support_status
 
-    def as_output(self, resource_name: str, template_type: str = 'cfn') -> dict[str, Any]:
+    def as_output(self, resource_name: str, template_type: str = "cfn") -> dict[str, Any]:
         """The output of a generated template that shows this attribute."""
-        if template_type == 'hot':
-            return {'value': {'get_attr': [resource_name, self.name]}, 'description': self.schema.description}
-        return {'Value': {'Fn::GetAtt': [resource_name, self.name]}, 'Description': self.schema.description}
+        if template_type == "hot":
+            return {"value": {"get_attr": [resource_name, self.name]}, "description": self.schema.description}
+        return {"Value": {"Fn::GetAtt": [resource_name, self.name]}, "Description": self.schema.description}
 
 
-def _stack_id_output(resource_name: str, template_type: str = 'cfn') -> dict[str, Any]:
-    if template_type == 'hot':
-        return {'value': {'get_resource': resource_name}}
-    return {'Value': {'Ref': resource_name}}
+def _stack_id_output(resource_name: str, template_type: str = "cfn") -> dict[str, Any]:
+    if template_type == "hot":
+        return {"value": {"get_resource": resource_name}}
+    return {"Value": {"Ref": resource_name}}
 
 
 def _is_list(value: Any) -> bool:
@@ -131,26 +141,31 @@ class Attributes(Mapping[str, Any]):
         return {name: Attribute(name, entry) for name, entry in schema.items()}
 
     @staticmethod
-    def as_outputs(resource_name: str, resource_class: Any, template_type: str = 'cfn') -> dict[str, Any]:
+    def as_outputs(resource_name: str, resource_class: Any, template_type: str = "cfn") -> dict[str, Any]:
         """The outputs section of a template generated from a type."""
-        schema = {name: entry for name, entry in schemata(resource_class.attributes_schema).items()
-                  if entry.support_status.status != support.HIDDEN}
+        schema = {
+            name: entry
+            for name, entry in schemata(resource_class.attributes_schema).items()
+            if entry.support_status.status != support.HIDDEN
+        }
         schema.update(resource_class.base_attributes_schema)
-        outputs = {name: Attribute(name, entry).as_output(resource_name, template_type)
-                   for name, entry in schema.items()}
-        outputs['OS::stack_id'] = _stack_id_output(resource_name, template_type)
+        outputs = {
+            name: Attribute(name, entry).as_output(resource_name, template_type) for name, entry in schema.items()
+        }
+        outputs["OS::stack_id"] = _stack_id_output(resource_name, template_type)
         return outputs
 
     @staticmethod
     def schema_from_outputs(json_snippet: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Schema]:
         """Attributes for the outputs of a template in its CFN form."""
-        return {name: Schema(entry.get('Description')) for name, entry in (json_snippet or {}).items()}
+        return {name: Schema(entry.get("Description")) for name, entry in (json_snippet or {}).items()}
 
     def _validate_type(self, attrib: Attribute, value: Any) -> None:
         test = _TYPE_TESTS.get(attrib.schema.type)
         if test is not None and not test(value):
-            LOG.warning('Attribute %(name)s is not of type %(att_type)s',
-                        {'name': attrib.name, 'att_type': attrib.schema.type})
+            LOG.warning(
+                "Attribute %(name)s is not of type %(att_type)s", {"name": attrib.name, "att_type": attrib.schema.type}
+            )
 
     @property
     def cached_attrs(self) -> dict[str, Any]:
@@ -172,8 +187,7 @@ class Attributes(Mapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         attrib = self._attributes.get(key)
         if attrib is None:
-            raise KeyError(_('%(resource)s: Invalid attribute %(key)s')
-                           % {'resource': self._resource_name, 'key': key})
+            raise KeyError(_("%(resource)s: Invalid attribute %(key)s") % {"resource": self._resource_name, "key": key})
         if attrib.schema.cache_mode == Schema.CACHE_NONE:
             return self._resolver(key)
         if key in self._resolved_values:
@@ -195,16 +209,17 @@ class Attributes(Mapping[str, Any]):
         return iter(self._attributes)
 
     def __repr__(self) -> str:
-        return 'Attributes for %s: %s' % (self._resource_name, ', '.join(self))
+        return "Attributes for %s: %s" % (self._resource_name, ", ".join(self))
 
 
 def select_from_attribute(attribute_value: Any, path: Sequence[Any]) -> Any:
     """Walk into a value along ``path``; None where the path leads nowhere."""
+
     def component(collection: Any, key: Any) -> Any:
         if not isinstance(collection, (Mapping, Sequence)):
             raise TypeError(_("Can't traverse attribute path"))
         if not isinstance(key, (str, int)):
-            raise TypeError(_('Path components in attributes must be strings'))
+            raise TypeError(_("Path components in attributes must be strings"))
         return collection[key]  # type: ignore[index]
 
     try:

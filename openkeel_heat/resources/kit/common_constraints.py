@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Custom constraints that need no service: addresses, names, times, JSON."""
+
 from __future__ import annotations
 
 import json
@@ -14,7 +15,7 @@ from openkeel_heat.resources.kit.constraints import BaseCustomConstraint
 FQDN_MAX_LEN = 255
 
 # minute, hour, day, month, weekday and perhaps seconds
-_CRON_FIELD = re.compile(r'[\w*?/,#-]+$')
+_CRON_FIELD = re.compile(r"[\w*?/,#-]+$")
 
 
 class TestConstraintDelay(BaseCustomConstraint):
@@ -33,9 +34,10 @@ class TestConstraintDelay(BaseCustomConstraint):
 
 def _address_problem(value: Any) -> str | None:
     import netaddr
+
     try:
         netaddr.IPAddress(value, flags=netaddr.ZEROFILL)
-        if ':' not in value and value.count('.') != 3:
+        if ":" not in value and value.count(".") != 3:
             raise ValueError(value)
     except Exception:
         return "'%s' is not a valid IP address" % value
@@ -44,8 +46,9 @@ def _address_problem(value: Any) -> str | None:
 
 def _subnet_problem(value: Any) -> str | None:
     import netaddr
+
     try:
-        if any(char.isspace() for char in value) or '/' not in value:
+        if any(char.isspace() for char in value) or "/" not in value:
             raise ValueError(value)
         net = netaddr.IPNetwork(value)
         if net.version == 4 and str(net) != value:
@@ -57,14 +60,15 @@ def _subnet_problem(value: Any) -> str | None:
 
 class IPConstraint(BaseCustomConstraint):
     def validate(self, value: Any, context: Any, template: Any = None) -> bool:
-        self._error_message = 'Invalid IP address'
+        self._error_message = "Invalid IP address"
         return isinstance(value, str) and _address_problem(value) is None
 
 
 class MACConstraint(BaseCustomConstraint):
     def validate(self, value: Any, context: Any, template: Any = None) -> bool:
         import netaddr
-        self._error_message = 'Invalid MAC address.'
+
+        self._error_message = "Invalid MAC address."
         return netaddr.valid_mac(value)
 
 
@@ -73,8 +77,7 @@ class DNSNameConstraint(BaseCustomConstraint):
         try:
             netutils.validate_dns_format(value)
         except ValueError as ex:
-            self._error_message = "'%(value)s' not in valid format. Reason: %(reason)s" % {
-                'value': value, 'reason': ex}
+            self._error_message = "'%(value)s' not in valid format. Reason: %(reason)s" % {"value": value, "reason": ex}
             return False
         return True
 
@@ -83,14 +86,14 @@ class RelativeDNSNameConstraint(DNSNameConstraint):
     def validate(self, value: Any, context: Any) -> bool:
         if not value:
             return True
-        if value.endswith('.'):
+        if value.endswith("."):
             self._error_message = _("'%s' is a FQDN. It should be a relative domain name.") % value
             return False
         if len(value) > FQDN_MAX_LEN - 3:
             self._error_message = _(
                 "'%(value)s' contains '%(length)s' characters. Adding a domain name will cause it to exceed the "
-                "maximum length of a FQDN of '%(max_len)s'.") % {
-                    'value': value, 'length': len(value), 'max_len': FQDN_MAX_LEN}
+                "maximum length of a FQDN of '%(max_len)s'."
+            ) % {"value": value, "length": len(value), "max_len": FQDN_MAX_LEN}
             return False
         return super().validate(value, context)
 
@@ -101,7 +104,7 @@ class DNSDomainConstraint(DNSNameConstraint):
             return True
         if not super().validate(value, context):
             return False
-        if not value.endswith('.'):
+        if not value.endswith("."):
             self._error_message = "'%s' must end with '.'." % value
             return False
         return True
@@ -110,10 +113,11 @@ class DNSDomainConstraint(DNSNameConstraint):
 class CIDRConstraint(BaseCustomConstraint):
     def validate(self, value: Any, context: Any, template: Any = None) -> bool:
         import netaddr
+
         try:
             netaddr.IPNetwork(netaddr.cidr_abbrev_to_verbose(value))
         except Exception as ex:
-            self._error_message = 'Invalid net cidr %s ' % ex
+            self._error_message = "Invalid net cidr %s " % ex
             return False
         self._error_message = _subnet_problem(value)
         return self._error_message is None
@@ -122,15 +126,16 @@ class CIDRConstraint(BaseCustomConstraint):
 class IPCIDRConstraint(BaseCustomConstraint):
     def validate(self, value: Any, context: Any, template: Any = None) -> bool:
         try:
-            self._error_message = _subnet_problem(value) if '/' in value else _address_problem(value)
+            self._error_message = _subnet_problem(value) if "/" in value else _address_problem(value)
         except TypeError:
-            self._error_message = f'{value} is not a valid IP or CIDR'
+            self._error_message = f"{value} is not a valid IP or CIDR"
         return self._error_message is None
 
 
 class ISO8601Constraint(BaseCustomConstraint):
     def validate(self, value: Any, context: Any, template: Any = None) -> bool:
         from oslo_utils import timeutils
+
         try:
             timeutils.parse_isotime(value)
         except Exception:
@@ -145,8 +150,9 @@ class CRONExpressionConstraint(BaseCustomConstraint):
         fields = value.split() if isinstance(value, str) else []
         if len(fields) in (5, 6) and all(_CRON_FIELD.match(field) for field in fields):
             return True
-        self._error_message = _('Invalid CRON expression: %s') % (
-            'Exactly 5 or 6 columns has to be specified for iterator expression.')
+        self._error_message = _("Invalid CRON expression: %s") % (
+            "Exactly 5 or 6 columns has to be specified for iterator expression."
+        )
         return False
 
 
@@ -155,10 +161,11 @@ class TimezoneConstraint(BaseCustomConstraint):
         if not value:
             return True
         import zoneinfo
+
         try:
             zoneinfo.ZoneInfo(value)
         except Exception as ex:
-            self._error_message = _('Invalid timezone: %s') % ex
+            self._error_message = _("Invalid timezone: %s") % ex
             return False
         return True
 
@@ -168,12 +175,13 @@ class ExpirationConstraint(BaseCustomConstraint):
         if not value:
             return True
         from oslo_utils import timeutils
+
         try:
             moment = timeutils.normalize_time(timeutils.parse_isotime(value.strip()))
             if moment <= timeutils.utcnow():
-                raise ValueError(_('Expiration time is out of date.'))
+                raise ValueError(_("Expiration time is out of date."))
         except Exception as ex:
-            self._error_message = _('Expiration {0} is invalid: {1}').format(value, ex)
+            self._error_message = _("Expiration {0} is invalid: {1}").format(value, ex)
             return False
         return True
 
@@ -185,6 +193,6 @@ class JsonStringConstraint(BaseCustomConstraint):
         try:
             json.loads(value)
         except json.decoder.JSONDecodeError as ex:
-            self._error_message = _('JSON string {0} is invalid: {1}').format(value, ex)
+            self._error_message = _("JSON string {0} is invalid: {1}").format(value, ex)
             return False
         return True

@@ -5,11 +5,13 @@ A custom constraint is a class known by a name, that of the entry point group
 ``heat.constraints`` or of a ``constraint_mapping()`` of a plugin module; it is imported when
 a value is checked against it for the first time.
 """
+
 from __future__ import annotations
 
 import threading
 from typing import Any
 
+from openkeel_heat.clients import patience
 from openkeel_heat.clients.cache import MEMOIZE_CONSTRAINTS
 from openkeel_heat.clients.once import once
 from openkeel_heat.common import exceptions as exception
@@ -27,12 +29,23 @@ from openkeel_heat.template.constraints import (
     set_custom_lookup,
 )
 
-__all__ = ['AllowedPattern', 'AllowedValues', 'AnyIndexDict', 'BaseCustomConstraint', 'Constraint',
-           'CustomConstraint', 'Length', 'Modulo', 'Range', 'Schema']
+__all__ = [
+    "AllowedPattern",
+    "AllowedValues",
+    "AnyIndexDict",
+    "BaseCustomConstraint",
+    "Constraint",
+    "CustomConstraint",
+    "Length",
+    "Modulo",
+    "Range",
+    "Schema",
+]
 
 
 def _lookup(name: str) -> Any:
     from openkeel_heat.resources.kit import registry
+
     return registry.constraint(name)
 
 
@@ -51,38 +64,42 @@ class BaseCustomConstraint:
     resource_client_name: str | None = None
     resource_getter_name: str | None = None
 
-    _messages = threading.local()
-
     @property
     def _error_message(self) -> str | None:
-        return getattr(self._messages, str(id(self)), None)
+        return self._message_of_threads().get(threading.get_ident())
 
     @_error_message.setter
     def _error_message(self, text: str | None) -> None:
-        setattr(self._messages, str(id(self)), text)
+        self._message_of_threads()[threading.get_ident()] = text
+
+    def _message_of_threads(self) -> dict[int, str | None]:
+        """Its own: what another instance said must not be said by this one. Sub-classes need not call __init__."""
+        known: dict[int, str | None] = self.__dict__.setdefault("_messages", {})
+        return known
 
     def error(self, value: Any) -> str:
         if self._error_message is None:
-            return _("Error validating value '%(value)s'") % {'value': value}
-        return _("Error validating value '%(value)s': %(message)s") % {
-            'value': value, 'message': self._error_message}
+            return _("Error validating value '%(value)s'") % {"value": value}
+        return _("Error validating value '%(value)s': %(message)s") % {"value": value, "message": self._error_message}
 
     def validate(self, value: Any, context: Any) -> bool:
         def found() -> bool:
             self.validate_with_client(context.clients, value)
             return True
 
-        kind = '%s.%s' % (type(self).__module__, type(self).__qualname__)
-        whose = (str(getattr(context, name, None)) for name in ('project_id', 'region_name'))
-        key = '|'.join((kind, *whose, repr(value)))
+        kind = "%s.%s" % (type(self).__module__, type(self).__qualname__)
+        whose = (str(getattr(context, name, None)) for name in ("auth_url", "project_id", "region_name"))
+        key = "|".join((kind, *whose, repr(value)))
         try:
             once(context, key, lambda: MEMOIZE_CONSTRAINTS.get_or_create(key, found))
         except self.expected_exceptions as ex:
+            if patience.asked_pause(ex) is not None:
+                raise
             self._error_message = str(ex)
             return False
         return True
 
     def validate_with_client(self, client: Any, resource_id: Any) -> None:
         if not self.resource_client_name or not self.resource_getter_name:
-            raise exception.InvalidSchemaError(message=_('Client name and resource getter name must be specified.'))
+            raise exception.InvalidSchemaError(message=_("Client name and resource getter name must be specified."))
         getattr(client.client_plugin(self.resource_client_name), self.resource_getter_name)(resource_id)

@@ -9,6 +9,7 @@ Should the engine die, another finds the note, puts its own id into it, and fini
 engines neither write nor read the note; of theirs only the flag is seen, which an update of the group or a reset
 of the resource clears.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -89,9 +90,11 @@ class CooldownMixin(RecordAccess):
             raise NoActionRequired(res_name=self.name, reason=reason)
         return scaling.begun(current)
 
-    def _finished_scaling(self, cooldown: float | None, cooldown_reason: str, size_changed: bool = True,
-                          plan: Scaling | None = None) -> None:
+    def _finished_scaling(
+        self, cooldown: float | None, cooldown_reason: str, size_changed: bool = True, plan: Scaling | None = None
+    ) -> None:
         """Give the right back. With ``plan``: only while its note stands, else another engine has taken it over."""
+
         def over(_metadata: Any, current: Any) -> Any:
             if plan is not None and self._note() != plan.dumps():
                 raise NoActionRequired(res_name=self.name, reason="taken over by another engine")

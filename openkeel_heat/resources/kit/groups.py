@@ -4,6 +4,7 @@
 The last three functions are pure: how a group moves from the members it has to those it
 shall have, a batch at a time.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,19 +34,24 @@ class GroupInspector:
             return []
         if self._member_data is None:
             found = group.stack.nested_stacks.resources(group, group.resource_id)
-            self._member_data = sorted(found, key=lambda member: (
-                member['resource_status'] != 'FAILED', member['creation_time'], member['resource_name']))
+            self._member_data = sorted(
+                found,
+                key=lambda member: (
+                    member["resource_status"] != "FAILED",
+                    member["creation_time"],
+                    member["resource_name"],
+                ),
+            )
         return self._member_data
 
     def _members(self, include_failed: bool) -> Iterator[dict[str, Any]]:
-        return (member for member in self._get_member_data()
-                if include_failed or member['resource_status'] != 'FAILED')
+        return (member for member in self._get_member_data() if include_failed or member["resource_status"] != "FAILED")
 
     def size(self, include_failed: bool) -> int:
         return sum(1 for _member in self._members(include_failed))
 
     def member_names(self, include_failed: bool) -> Iterator[str]:
-        return (member['resource_name'] for member in self._members(include_failed))
+        return (member["resource_name"] for member in self._members(include_failed))
 
     def template(self) -> Any:
         group = self._group
@@ -80,8 +86,9 @@ def get_resource(group: Any, resource_name: str, use_indices: bool, key: Any = N
     try:
         return get_members(group)[int(resource_name)] if use_indices else nested[resource_name]
     except (IndexError, KeyError):
-        raise exception.NotFound(_("Member '%(mem)s' not found in group resource '%(grp)s'.")
-                                 % {'mem': resource_name, 'grp': group.name}) from None
+        raise exception.NotFound(
+            _("Member '%(mem)s' not found in group resource '%(grp)s'.") % {"mem": resource_name, "grp": group.name}
+        ) from None
 
 
 def get_rsrc_attr(group: Any, key: Any, use_indices: bool, resource_name: str, *attr_path: Any) -> Any:
@@ -96,7 +103,7 @@ def get_rsrc_id(group: Any, key: Any, use_indices: bool, resource_name: str) -> 
 
 def get_nested_attrs(group: Any, key: str, use_indices: bool, *path: Any) -> Any:
     """The value of ``resource.NAME[.ATTRIBUTE]``."""
-    parts = key.split('.', 2)[1:] + list(path)
+    parts = key.split(".", 2)[1:] + list(path)
     if len(parts) > 1:
         return get_rsrc_attr(group, key, use_indices, *parts)
     return get_rsrc_id(group, key, use_indices, *parts)
@@ -119,9 +126,14 @@ def _as_it_is(_name: str, definition: Any) -> Any:
     return definition
 
 
-def member_definitions(old_resources: Sequence[Member], new_definition: Any, num_resources: int, num_new: int,
-                       get_new_id: Callable[[], str],
-                       customise: Callable[[str, Any], Any] = _as_it_is) -> Iterator[Member]:
+def member_definitions(
+    old_resources: Sequence[Member],
+    new_definition: Any,
+    num_resources: int,
+    num_new: int,
+    get_new_id: Callable[[], str],
+    customise: Callable[[str, Any], Any] = _as_it_is,
+) -> Iterator[Member]:
     """The members of the next step.
 
     ``old_resources`` are sorted so that the first to be removed or changed come first;
@@ -141,13 +153,20 @@ def member_definitions(old_resources: Sequence[Member], new_definition: Any, num
         yield name, customise(name, new_definition)
 
 
-_CFN_KEYS = {'type': 'Type', 'properties': 'Properties', 'metadata': 'Metadata', 'depends_on': 'DependsOn',
-             'deletion_policy': 'DeletionPolicy', 'update_policy': 'UpdatePolicy', 'condition': 'Condition'}
+_CFN_KEYS = {
+    "type": "Type",
+    "properties": "Properties",
+    "metadata": "Metadata",
+    "depends_on": "DependsOn",
+    "deletion_policy": "DeletionPolicy",
+    "update_policy": "UpdatePolicy",
+    "condition": "Condition",
+}
 _HOT_KEYS = {cfn: hot for hot, cfn in _CFN_KEYS.items()}
 
 
 def _is_hot(version_key: str) -> bool:
-    return version_key == 'heat_template_version'
+    return version_key == "heat_template_version"
 
 
 def _with_keys(snippet: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -156,22 +175,25 @@ def _with_keys(snippet: Mapping[str, Any], names: Mapping[str, str]) -> dict[str
 
 def member_snippets(template: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The members of a group's template (of either format), as HOT."""
-    if 'resources' in template or 'Resources' not in template:
-        return dict(template.get('resources') or {})
-    return {name: _with_keys(snippet, _HOT_KEYS) for name, snippet in (template['Resources'] or {}).items()}
+    if "resources" in template or "Resources" not in template:
+        return dict(template.get("resources") or {})
+    return {name: _with_keys(snippet, _HOT_KEYS) for name, snippet in (template["Resources"] or {}).items()}
 
 
-def make_template(members: Iterable[Member], outputs: Mapping[str, Any] | None = None,
-                  version: tuple[str, str] = ('heat_template_version', '2015-04-30')) -> dict[str, Any]:
+def make_template(
+    members: Iterable[Member],
+    outputs: Mapping[str, Any] | None = None,
+    version: tuple[str, str] = ("heat_template_version", "2015-04-30"),
+) -> dict[str, Any]:
     """The template with these members (as HOT) and outputs (name -> value, in the format of the template)."""
     hot = _is_hot(version[0])
     template: dict[str, Any] = dict([version])
     resources = {name: snippet if hot else _with_keys(snippet, _CFN_KEYS) for name, snippet in members}
     if resources:
-        template['resources' if hot else 'Resources'] = resources
+        template["resources" if hot else "Resources"] = resources
     if outputs:
-        value_key = 'value' if hot else 'Value'
-        template['outputs' if hot else 'Outputs'] = {name: {value_key: value} for name, value in outputs.items()}
+        value_key = "value" if hot else "Value"
+        template["outputs" if hot else "Outputs"] = {name: {value_key: value} for name, value in outputs.items()}
     return template
 
 
@@ -180,8 +202,9 @@ def needs_update(targ_capacity: int, curr_capacity: int, num_up_to_date: int) ->
     return not (curr_capacity == targ_capacity and num_up_to_date >= curr_capacity)
 
 
-def next_batch(targ_capacity: int, curr_capacity: int, num_up_to_date: int, batch_size: int,
-               min_in_service: int) -> tuple[int, int]:
+def next_batch(
+    targ_capacity: int, curr_capacity: int, num_up_to_date: int, batch_size: int, min_in_service: int
+) -> tuple[int, int]:
     """(size of the group after the batch, number of members with the new definition in it)."""
     assert num_up_to_date <= curr_capacity
     in_service = min(min_in_service, targ_capacity, curr_capacity)
@@ -189,8 +212,7 @@ def next_batch(targ_capacity: int, curr_capacity: int, num_up_to_date: int, batc
     return batch + max(min(curr_capacity, targ_capacity - batch), in_service), batch
 
 
-def batches(targ_capacity: int, curr_capacity: int, batch_size: int,
-            min_in_service: int) -> Iterator[tuple[int, int]]:
+def batches(targ_capacity: int, curr_capacity: int, batch_size: int, min_in_service: int) -> Iterator[tuple[int, int]]:
     """All batches from one size to another, every member getting the new definition."""
     updated = 0
     while needs_update(targ_capacity, curr_capacity, updated):

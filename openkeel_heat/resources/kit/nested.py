@@ -6,6 +6,7 @@ is always given as the resource that owns the child: name, owner id, user
 credentials, stack user project and nesting depth of the child follow from it.
 Every call is idempotent: an engine may repeat it after another one died.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -35,16 +36,30 @@ class NestedStacks(Protocol):
     the child (the kit computes the child environment).
     """
 
-    def create(self, resource: Resource, template: Any, *, name: str,
-               timeout_mins: int | None = None, adopt_data: Mapping[str, Any] | None = None) -> str:
+    def create(
+        self,
+        resource: Resource,
+        template: Any,
+        *,
+        name: str,
+        timeout_mins: int | None = None,
+        adopt_data: Mapping[str, Any] | None = None,
+    ) -> str:
         """Make the child stack with rollback disabled and start it; returns its id.
 
         A live child of this very resource with that name (left by an engine
         that died before its id was stored) is returned, not made twice.
         """
 
-    def update(self, resource: Resource, child_id: str, template: Any, *,
-               timeout_mins: int | None = None, converge: bool = False) -> None:
+    def update(
+        self,
+        resource: Resource,
+        child_id: str,
+        template: Any,
+        *,
+        timeout_mins: int | None = None,
+        converge: bool = False,
+    ) -> None:
         """Start an update of the child. ``NotFound`` when it is gone."""
 
     def delete(self, resource: Resource, child_id: str) -> None:
@@ -90,8 +105,7 @@ class NestedStacks(Protocol):
     def load(self, resource: Resource, child_id: str) -> Any | None:
         """The child as a Stack, parent link set; None when it does not exist."""
 
-    def build(self, resource: Resource, template: Any, *, name: str,
-              timeout_mins: int | None = None) -> Any:
+    def build(self, resource: Resource, template: Any, *, name: str, timeout_mins: int | None = None) -> Any:
         """A Stack in memory only (validation, preview, schema look-ups)."""
 
     def abandon_data(self, resource: Resource, child_id: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The client plugin of resources that talk to no service: it knows no error of any service."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -5,6 +5,7 @@
 resolved, translated, converted and (in ``validate``) checked when it is asked for. Maps and
 lists with a schema of their own are Properties inside.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,19 +13,42 @@ from typing import Any
 
 from oslo_serialization import jsonutils
 
+from openkeel_heat.clients import patience
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import constraints as constr, support, translation as trans
 from openkeel_heat.template import definition, nodes
 
 SCHEMA_KEYS = (
-    REQUIRED, IMPLEMENTED, DEFAULT, TYPE, SCHEMA,
-    ALLOWED_PATTERN, MIN_VALUE, MAX_VALUE, ALLOWED_VALUES,
-    MIN_LENGTH, MAX_LENGTH, DESCRIPTION, UPDATE_ALLOWED, IMMUTABLE,
+    REQUIRED,
+    IMPLEMENTED,
+    DEFAULT,
+    TYPE,
+    SCHEMA,
+    ALLOWED_PATTERN,
+    MIN_VALUE,
+    MAX_VALUE,
+    ALLOWED_VALUES,
+    MIN_LENGTH,
+    MAX_LENGTH,
+    DESCRIPTION,
+    UPDATE_ALLOWED,
+    IMMUTABLE,
 ) = (
-    'Required', 'Implemented', 'Default', 'Type', 'Schema',
-    'AllowedPattern', 'MinValue', 'MaxValue', 'AllowedValues',
-    'MinLength', 'MaxLength', 'Description', 'UpdateAllowed', 'Immutable',
+    "Required",
+    "Implemented",
+    "Default",
+    "Type",
+    "Schema",
+    "AllowedPattern",
+    "MinValue",
+    "MaxValue",
+    "AllowedValues",
+    "MinLength",
+    "MaxLength",
+    "Description",
+    "UpdateAllowed",
+    "Immutable",
 )
 
 
@@ -32,16 +56,39 @@ class Schema(constr.Schema):
     """What a property may be, and what changing it means for the resource."""
 
     KEYS = (  # type: ignore[assignment]
-        TYPE, DESCRIPTION, DEFAULT, SCHEMA, REQUIRED, CONSTRAINTS, UPDATE_ALLOWED, IMMUTABLE,
+        TYPE,
+        DESCRIPTION,
+        DEFAULT,
+        SCHEMA,
+        REQUIRED,
+        CONSTRAINTS,
+        UPDATE_ALLOWED,
+        IMMUTABLE,
     ) = (
-        'type', 'description', 'default', 'schema', 'required', 'constraints', 'update_allowed', 'immutable',
+        "type",
+        "description",
+        "default",
+        "schema",
+        "required",
+        "constraints",
+        "update_allowed",
+        "immutable",
     )
 
-    def __init__(self, data_type: str, description: str | None = None, default: Any = None,
-                 schema: Any = None, required: bool = False, constraints: list[Any] | None = None,
-                 implemented: bool = True, update_allowed: bool = False, immutable: bool = False,
-                 support_status: support.SupportStatus = support.PLAIN,
-                 allow_conversion: bool = False) -> None:
+    def __init__(
+        self,
+        data_type: str,
+        description: str | None = None,
+        default: Any = None,
+        schema: Any = None,
+        required: bool = False,
+        constraints: list[Any] | None = None,
+        implemented: bool = True,
+        update_allowed: bool = False,
+        immutable: bool = False,
+        support_status: support.SupportStatus = support.PLAIN,
+        allow_conversion: bool = False,
+    ) -> None:
         super().__init__(data_type, description, default, schema, required, constraints, immutable=immutable)
         self.implemented = implemented
         self.update_allowed = update_allowed
@@ -53,8 +100,8 @@ class Schema(constr.Schema):
         super().validate()
         if self.update_allowed and self.immutable:
             raise exception.InvalidSchemaError(
-                message=_('Options %(ua)s and %(im)s cannot both be True')
-                % {'ua': UPDATE_ALLOWED, 'im': IMMUTABLE})
+                message=_("Options %(ua)s and %(im)s cannot both be True") % {"ua": UPDATE_ALLOWED, "im": IMMUTABLE}
+            )
 
     @classmethod
     def from_legacy(cls, schema_dict: Any) -> Schema:
@@ -63,9 +110,9 @@ class Schema(constr.Schema):
             return schema_dict
         unknown = [key for key in schema_dict if key not in SCHEMA_KEYS]
         if unknown:
-            raise exception.InvalidSchemaError(message=_('Unknown key(s) %s') % unknown)
+            raise exception.InvalidSchemaError(message=_("Unknown key(s) %s") % unknown)
         if TYPE not in schema_dict:
-            raise exception.InvalidSchemaError(message=_('No %s specified') % TYPE)
+            raise exception.InvalidSchemaError(message=_("No %s specified") % TYPE)
         data_type = schema_dict[TYPE]
         inner: Any = None
         if SCHEMA in schema_dict:
@@ -75,17 +122,20 @@ class Schema(constr.Schema):
                 inner = schemata(schema_dict[SCHEMA])
             else:
                 raise exception.InvalidSchemaError(
-                    message=_('%(schema)s supplied for %(type)s %(data)s')
-                    % {'schema': SCHEMA, 'type': TYPE, 'data': data_type})
-        return cls(data_type,
-                   description=schema_dict.get(DESCRIPTION),
-                   default=schema_dict.get(DEFAULT),
-                   schema=inner,
-                   required=schema_dict.get(REQUIRED, False),
-                   constraints=list(_legacy_constraints(schema_dict)),
-                   implemented=schema_dict.get(IMPLEMENTED, True),
-                   update_allowed=schema_dict.get(UPDATE_ALLOWED, False),
-                   immutable=schema_dict.get(IMMUTABLE, False))
+                    message=_("%(schema)s supplied for %(type)s %(data)s")
+                    % {"schema": SCHEMA, "type": TYPE, "data": data_type}
+                )
+        return cls(
+            data_type,
+            description=schema_dict.get(DESCRIPTION),
+            default=schema_dict.get(DEFAULT),
+            schema=inner,
+            required=schema_dict.get(REQUIRED, False),
+            constraints=list(_legacy_constraints(schema_dict)),
+            implemented=schema_dict.get(IMPLEMENTED, True),
+            update_allowed=schema_dict.get(UPDATE_ALLOWED, False),
+            immutable=schema_dict.get(IMMUTABLE, False),
+        )
 
     @classmethod
     def from_parameter(cls, param: Any) -> Schema:
@@ -98,13 +148,15 @@ class Schema(constr.Schema):
             param.BOOLEAN: cls.BOOLEAN,
         }
         # JSON parameters take lists and texts too, lists take comma separated texts.
-        return cls(kinds.get(param.type, cls.MAP),
-                   description=param.description,
-                   required=param.required,
-                   constraints=param.constraints,
-                   update_allowed=True,
-                   immutable=False,
-                   allow_conversion=param.type in (param.MAP, param.LIST))
+        return cls(
+            kinds.get(param.type, cls.MAP),
+            description=param.description,
+            required=param.required,
+            constraints=param.constraints,
+            update_allowed=True,
+            immutable=False,
+            allow_conversion=param.type in (param.MAP, param.LIST),
+        )
 
     def allowed_param_prop_type(self) -> str:
         """The type that a parameter standing for this property has."""
@@ -141,7 +193,7 @@ def delim_string_to_list(value: str | None) -> list[str] | None:
     """``'a, b'`` → ``['a', 'b']``; an empty text is an empty list."""
     if value is None:
         return None
-    return [part.strip() for part in value.split(',')] if value else []
+    return [part.strip() for part in value.split(",")] if value else []
 
 
 class Property:
@@ -178,9 +230,9 @@ class Property:
         return self.schema.support_status
 
     def make_path(self, name: Any, path: str | None = None) -> str:
-        path = path or ''
-        name = '' if name is None else str(name)
-        return path + ('' if not path or path.endswith('.') else '.') + name
+        path = path or ""
+        name = "" if name is None else str(name)
+        return path + ("" if not path or path.endswith(".") else ".") + name
 
     def _default_or(self, fallback: Any) -> Any:
         return self.schema.default or fallback
@@ -198,23 +250,32 @@ class Property:
 
     def _get_string(self, value: Any) -> str:
         if value is None:
-            value = self._default_or('')
+            value = self._default_or("")
         if isinstance(value, str):
             return value
         if isinstance(value, (bool, int)):
             return str(value)
-        raise ValueError(_('Value must be a string; got %r') % value)
+        raise ValueError(_("Value must be a string; got %r") % value)
 
-    def _get_children(self, child_values: Iterable[tuple[Any, Any]], keys: Sequence[Any] | None = None,
-                      validate: bool = False, translation: trans.Translation | None = None,
-                      ) -> Iterable[tuple[Any, Any]]:
+    def _get_children(
+        self,
+        child_values: Iterable[tuple[Any, Any]],
+        keys: Sequence[Any] | None = None,
+        validate: bool = False,
+        translation: trans.Translation | None = None,
+    ) -> Iterable[tuple[Any, Any]]:
         inner = self.schema.schema
         if inner is None:
             return child_values
         if keys is None:
             keys = list(inner)
-        children = Properties({key: inner[key] for key in keys}, dict(child_values), context=self.context,
-                              parent_name=self.path, translation=translation)
+        children = Properties(
+            {key: inner[key] for key in keys},
+            dict(child_values),
+            context=self.context,
+            parent_name=self.path,
+            translation=translation,
+        )
         if validate:
             children.validate()
         return ((key, children[key]) for key in keys)
@@ -231,16 +292,14 @@ class Property:
             raise TypeError(_('"%s" is not a map') % value)
         return dict(self._get_children(value.items(), validate=validate, translation=translation))
 
-    def _get_list(self, value: Any, validate: bool = False,
-                  translation: trans.Translation | None = None) -> list[Any]:
+    def _get_list(self, value: Any, validate: bool = False, translation: trans.Translation | None = None) -> list[Any]:
         if value is None:
             value = self._default_or([])
         if self.schema.allow_conversion and isinstance(value, str):
             value = delim_string_to_list(value)
         if not isinstance(value, Sequence) or isinstance(value, str):
             raise TypeError(_('"%s" is not a list') % repr(value))
-        children = self._get_children(enumerate(value), range(len(value)), validate=validate,
-                                      translation=translation)
+        children = self._get_children(enumerate(value), range(len(value)), validate=validate, translation=translation)
         return [child for _index, child in children]
 
     def _get_bool(self, value: Any) -> bool:
@@ -250,9 +309,9 @@ class Property:
             return value
         if isinstance(value, str):
             lowered = value.lower()
-            if lowered not in ('true', 'false'):
+            if lowered not in ("true", "false"):
                 raise ValueError(_('"%s" is not a valid boolean') % lowered)
-            return lowered == 'true'
+            return lowered == "true"
         # Numbers are no booleans.
         raise TypeError(_('"%s" is not a valid boolean') % value)
 
@@ -285,9 +344,9 @@ def _as_it_is(value: Any, nullable: bool = False) -> Any:
 
 def _refers_to_uncreated(value: Any) -> bool:
     """Whether a snippet refers to a resource without a value yet: it cannot be checked, only converted."""
-    scope = getattr(value, 'scope', None)
-    if scope is not None and hasattr(value, 'node'):
-        return any(scope.resource(name).action == 'INIT' for name in nodes.dependencies(value))
+    scope = getattr(value, "scope", None)
+    if scope is not None and hasattr(value, "node"):
+        return any(scope.resource(name).action == "INIT" for name in nodes.dependencies(value))
     if isinstance(value, Mapping):
         return any(_refers_to_uncreated(entry) for entry in value.values())
     if isinstance(value, (list, tuple)):
@@ -304,9 +363,17 @@ class Properties(Mapping[str, Any]):
     ``resolver(value, nullable=...)`` gives what a snippet of the template stands for.
     """
 
-    def __init__(self, schema: Mapping[str, Any], data: Any, resolver: Resolver = _as_it_is,
-                 parent_name: str | None = None, context: Any = None, section: str | None = None,
-                 translation: trans.Translation | None = None, rsrc_description: str | None = None) -> None:
+    def __init__(
+        self,
+        schema: Mapping[str, Any],
+        data: Any,
+        resolver: Resolver = _as_it_is,
+        parent_name: str | None = None,
+        context: Any = None,
+        section: str | None = None,
+        translation: trans.Translation | None = None,
+        rsrc_description: str | None = None,
+    ) -> None:
         self._schema = schema
         self._made: dict[str, Property] = {}
         self.resolve = resolver
@@ -334,8 +401,12 @@ class Properties(Mapping[str, Any]):
             prop = self._made[name] = self._make(name)
         return prop
 
-    def update_translation(self, rules: Sequence[trans.TranslationRule] | None, client_resolve: bool = True,
-                           ignore_resolve_error: bool = False) -> None:
+    def update_translation(
+        self,
+        rules: Sequence[trans.TranslationRule] | None,
+        client_resolve: bool = True,
+        ignore_resolve_error: bool = False,
+    ) -> None:
         self.translation.set_rules(rules, client_resolve=client_resolve, ignore_resolve_error=ignore_resolve_error)
 
     @staticmethod
@@ -348,18 +419,18 @@ class Properties(Mapping[str, Any]):
         try:
             for key in self.data:
                 if key not in self.props:
-                    raise exception.StackValidationFailed(message=_('Unknown Property %s') % key)
+                    raise exception.StackValidationFailed(message=_("Unknown Property %s") % key)
             for key, prop in self.props.items():
                 if self.translation.is_deleted(prop.path) or self.translation.is_replaced(prop.path):
                     continue
                 if with_value:
                     self._validate_value(key, prop)
                 if key in self.data and not prop.implemented():
-                    raise exception.StackValidationFailed(message=_('Property %s not implemented yet') % key)
+                    raise exception.StackValidationFailed(message=_("Property %s not implemented yet") % key)
         except exception.StackValidationFailed as ex:
-            raise exception.StackValidationFailed(error=ex.error or 'Property error',
-                                                  path=self.error_prefix + ex.path,
-                                                  message=ex.error_message) from ex
+            raise exception.StackValidationFailed(
+                error=ex.error or "Property error", path=self.error_prefix + ex.path, message=ex.error_message
+            ) from ex
 
     def _validate_value(self, key: str, prop: Property) -> None:
         try:
@@ -376,7 +447,7 @@ class Properties(Mapping[str, Any]):
     def get_user_value(self, key: str) -> Any:
         """What the user gave, or None; defaults do not count."""
         if key not in self:
-            raise KeyError(_('Invalid Property %s') % key)
+            raise KeyError(_("Invalid Property %s") % key)
         return self._resolve_user_value(key, self._prop(key), validate=False)[0]
 
     def _resolve_user_value(self, key: str, prop: Property, validate: bool) -> tuple[Any, bool]:
@@ -398,12 +469,15 @@ class Properties(Mapping[str, Any]):
         except exception.StackValidationFailed as ex:
             raise exception.StackValidationFailed(path=ex.path, message=ex.error_message) from ex
         except Exception as ex:
+            if patience.asked_pause(ex) is not None:
+                # Not wrong: the service that was asked for a name wants to be asked later.
+                raise
             # Resolving runs functions and clients: anything may come up.
             raise ValueError(str(ex)) from ex
 
     def _get_property_value(self, key: str, validate: bool = False) -> Any:
         if key not in self._schema:
-            raise KeyError(_('Invalid Property %s') % key)
+            raise KeyError(_("Invalid Property %s") % key)
         prop = self._prop(key)
         value, found = self._resolve_user_value(key, prop, validate)
         if found:
@@ -415,8 +489,8 @@ class Properties(Mapping[str, Any]):
         if prop.has_default():
             return prop.get_value(None, validate, translation=self.translation)
         if prop.required():
-            raise ValueError(_('Property %s not assigned') % key)
-        if key == 'description' and prop.schema.update_allowed:
+            raise ValueError(_("Property %s not assigned") % key)
+        if key == "description" and prop.schema.update_allowed:
             return self.rsrc_description
         return None
 
@@ -433,16 +507,27 @@ class Properties(Mapping[str, Any]):
         return iter(self._schema)
 
     @classmethod
-    def schema_to_parameters_and_properties(cls, schema: Mapping[str, Any], template_type: str = 'cfn',
-                                            ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def schema_to_parameters_and_properties(
+        cls,
+        schema: Mapping[str, Any],
+        template_type: str = "cfn",
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters and properties of a template that hands every property through."""
         from openkeel_heat.resources.kit import generated
+
         return generated.parameters_and_properties(schemata(schema), template_type)
 
 
-def make_properties(schema: Mapping[str, Any], data: Any, resolver: Resolver, context: Any = None,
-                    section: str | None = None, rsrc_description: str | None = None,
-                    rules: Sequence[trans.TranslationRule] | None = None, client_resolve: bool = True) -> Properties:
+def make_properties(
+    schema: Mapping[str, Any],
+    data: Any,
+    resolver: Resolver,
+    context: Any = None,
+    section: str | None = None,
+    rsrc_description: str | None = None,
+    rules: Sequence[trans.TranslationRule] | None = None,
+    client_resolve: bool = True,
+) -> Properties:
     """Properties of a definition; see ``template.definition.set_properties_factory``."""
     props = Properties(schema, data, resolver, context=context, section=section, rsrc_description=rsrc_description)
     props.update_translation(rules, client_resolve)

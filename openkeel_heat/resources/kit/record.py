@@ -6,6 +6,7 @@ A :class:`ResourceRecord` mirrors one row of the ``resource`` table. The driver
 :class:`~openkeel_heat.resources.kit.lifecycle.Transition` carries is written
 back by the driver under its lock. The kit itself never talks to the database.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -17,14 +18,30 @@ class ResourceStatus:
     """Names of the actions and statuses; base class of ``Resource`` as in Heat."""
 
     ACTIONS = (
-        INIT, CREATE, DELETE, UPDATE, ROLLBACK,
-        SUSPEND, RESUME, ADOPT, SNAPSHOT, CHECK,
+        INIT,
+        CREATE,
+        DELETE,
+        UPDATE,
+        ROLLBACK,
+        SUSPEND,
+        RESUME,
+        ADOPT,
+        SNAPSHOT,
+        CHECK,
     ) = (
-        'INIT', 'CREATE', 'DELETE', 'UPDATE', 'ROLLBACK',
-        'SUSPEND', 'RESUME', 'ADOPT', 'SNAPSHOT', 'CHECK',
+        "INIT",
+        "CREATE",
+        "DELETE",
+        "UPDATE",
+        "ROLLBACK",
+        "SUSPEND",
+        "RESUME",
+        "ADOPT",
+        "SNAPSHOT",
+        "CHECK",
     )
 
-    STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
+    STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ("IN_PROGRESS", "FAILED", "COMPLETE")
 
 
 @dataclasses.dataclass
@@ -33,10 +50,10 @@ class ResourceRecord:
 
     id: int | None = None
     uuid: str | None = None
-    name: str = ''
-    action: str = 'INIT'
-    status: str = 'COMPLETE'
-    status_reason: str = ''
+    name: str = ""
+    action: str = "INIT"
+    status: str = "COMPLETE"
+    status_reason: str = ""
     nova_instance: str | None = None
     engine_id: str | None = None
     atomic_key: int | None = None

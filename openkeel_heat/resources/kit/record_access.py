@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of a resource that is its row: state, ids, data and metadata by Heat's names."""
+
 from __future__ import annotations
 
 import datetime
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 def _field(name: str, doc: str) -> Any:
     """A property that reads and writes a field of ``self.record``."""
+
     def read(self: RecordAccess) -> Any:
         return getattr(self.record, name)
 
@@ -47,23 +49,23 @@ class RecordAccess(ResourceStatus):
     # the next state.
     deferred_data = False
 
-    id: int | None = _field('id', 'Primary key; None while not stored.')
-    uuid: str | None = _field('uuid', 'Unique id that physical names are made of.')
-    action: str = _field('action', 'Last action.')
-    status: str = _field('status', 'Status of the last action.')
-    status_reason: str = _field('status_reason', 'Why.')
-    resource_id: str | None = _field('nova_instance', 'Id of the physical object.')
-    replaces: int | None = _field('replaces', 'Key of the resource this one replaces.')
-    replaced_by: int | None = _field('replaced_by', 'Key of the replacement.')
-    current_template_id: int | None = _field('current_template_id', 'Template last applied.')
-    root_stack_id: str | None = _field('root_stack_id', 'Id of the outermost stack.')
-    created_time: datetime.datetime | None = _field('created_at', 'When the row was made.')
-    updated_time: datetime.datetime | None = _field('updated_at', 'Last update.')
-    _atomic_key: int | None = _field('atomic_key', 'Counts fenced writes.')
-    _stored_properties_data: dict[str, Any] | None = _field('stored_properties', 'Resolved properties as stored.')
-    _rsrc_prop_data_id: int | None = _field('rsrc_prop_data_id', 'Key of the stored properties.')
-    _attr_data_id: int | None = _field('attr_data_id', 'Key of the stored attribute values.')
-    _rsrc_metadata: dict[str, Any] | None = _field('metadata', 'Metadata as stored.')
+    id: int | None = _field("id", "Primary key; None while not stored.")
+    uuid: str | None = _field("uuid", "Unique id that physical names are made of.")
+    action: str = _field("action", "Last action.")
+    status: str = _field("status", "Status of the last action.")
+    status_reason: str = _field("status_reason", "Why.")
+    resource_id: str | None = _field("nova_instance", "Id of the physical object.")
+    replaces: int | None = _field("replaces", "Key of the resource this one replaces.")
+    replaced_by: int | None = _field("replaced_by", "Key of the replacement.")
+    current_template_id: int | None = _field("current_template_id", "Template last applied.")
+    root_stack_id: str | None = _field("root_stack_id", "Id of the outermost stack.")
+    created_time: datetime.datetime | None = _field("created_at", "When the row was made.")
+    updated_time: datetime.datetime | None = _field("updated_at", "Last update.")
+    _atomic_key: int | None = _field("atomic_key", "Counts fenced writes.")
+    _stored_properties_data: dict[str, Any] | None = _field("stored_properties", "Resolved properties as stored.")
+    _rsrc_prop_data_id: int | None = _field("rsrc_prop_data_id", "Key of the stored properties.")
+    _attr_data_id: int | None = _field("attr_data_id", "Key of the stored attribute values.")
+    _rsrc_metadata: dict[str, Any] | None = _field("metadata", "Metadata as stored.")
 
     @property
     def requires(self) -> set[int]:
@@ -119,9 +121,12 @@ class RecordAccess(ResourceStatus):
             self.record.metadata = self.stack.store.metadata(self)
         return self.record.metadata or {}
 
-    def metadata_set(self, metadata: dict[str, Any] | None,
-                     merge_metadata: Callable[[Any, Any], Any] | None = None,
-                     data: Mapping[str, str | None] | None = None) -> None:
+    def metadata_set(
+        self,
+        metadata: dict[str, Any] | None,
+        merge_metadata: Callable[[Any, Any], Any] | None = None,
+        data: Mapping[str, str | None] | None = None,
+    ) -> None:
         """Write metadata. ``merge_metadata(new, current)`` gives what to write, again after a conflict.
 
         ``data``: entries of the resource data to write (None: to remove) in the same transaction.
@@ -150,14 +155,15 @@ class RecordAccess(ResourceStatus):
         self.action = self.INIT
         self.status = self.COMPLETE
 
-    def state_set(self, action: str, status: str, reason: str = 'state changed',
-                  lock: steps.Lock = steps.Lock.NONE) -> None:
+    def state_set(
+        self, action: str, status: str, reason: str = "state changed", lock: steps.Lock = steps.Lock.NONE
+    ) -> None:
         """Write a state at once, outside of a life-cycle generator."""
         if action not in self.ACTIONS:
-            raise ValueError(_('Invalid action %s') % action)
+            raise ValueError(_("Invalid action %s") % action)
         if status not in self.STATUSES:
-            raise ValueError(_('Invalid status %s') % status)
-        self.stack.store.apply(self, steps.transition(cast('Resource', self), action, status, reason, lock))
+            raise ValueError(_("Invalid status %s") % status)
+        self.stack.store.apply(self, steps.transition(cast("Resource", self), action, status, reason, lock))
 
     def _add_event(self, action: str, status: str, reason: str) -> None:
         self.stack.store.add_event(self, action, status, reason)
@@ -178,10 +184,10 @@ class RecordAccess(ResourceStatus):
     # hooks ------------------------------------------------------------
     def has_hook(self, hook: str) -> bool:
         self.record.data = None
-        return self.data().get(hook) == 'True'
+        return self.data().get(hook) == "True"
 
     def trigger_hook(self, hook: str) -> None:
-        self.data_set(hook, 'True')
+        self.data_set(hook, "True")
 
     def clear_hook(self, hook: str) -> None:
         self.data_delete(hook)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of a resource that others refer to: names, reference id, attributes, node data."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -31,7 +32,7 @@ class References(RecordAccess):
         """A name for the physical object, the same each time: made of the row's uuid."""
         if self.id is None or self.uuid is None or self.action == self.INIT:
             return None
-        name = '%s-%s-%s' % (self.stack.name.rstrip('*'), self.name, names.short_id(self.uuid))
+        name = "%s-%s-%s" % (self.stack.name.rstrip("*"), self.name, names.short_id(self.uuid))
         limit = self.physical_resource_name_limit
         return self.reduce_physical_resource_name(name, limit) if limit else name
 
@@ -61,10 +62,9 @@ class References(RecordAccess):
 
     def FnGetAtt(self, key: str, *path: Any) -> Any:
         """``get_attribute`` with a cache for types that override it."""
-        if not self._has_custom_attributes() or (
-                self.attributes.get_cache_mode(key) == attributes.Schema.CACHE_NONE):
+        if not self._has_custom_attributes() or (self.attributes.get_cache_mode(key) == attributes.Schema.CACHE_NONE):
             return self.get_attribute(key, *path)
-        full_key = 'tuple:' + str((key, *path)) if path else key
+        full_key = "tuple:" + str((key, *path)) if path else key
         cached = self.attributes.cached_attrs
         if full_key in cached:
             return cached[full_key]
@@ -90,15 +90,20 @@ class References(RecordAccess):
                 return self._resolve_attribute(attr)
         elif self.resource_id is not None:
             with plugin.ignore_not_found:
-                return getattr(self, '_%s_resource' % attr)()
+                return getattr(self, "_%s_resource" % attr)()
         return None
 
     def _default_client_plugin(self) -> Any:
         raise NotImplementedError
 
     # node data --------------------------------------------------------
-    def referenced_attrs(self, stk_defn: Any = None, in_resources: bool = True,
-                         in_outputs: bool | Iterable[str] = True, load_all: bool = False) -> set[Any]:
+    def referenced_attrs(
+        self,
+        stk_defn: Any = None,
+        in_resources: bool = True,
+        in_outputs: bool | Iterable[str] = True,
+        load_all: bool = False,
+    ) -> set[Any]:
         """Attributes (names or path tuples) of this resource that the template reads.
 
         ``in_outputs`` may name the outputs to look at.
@@ -114,8 +119,9 @@ class References(RecordAccess):
             found |= set(self.attributes) - {self.SHOW}
         return found
 
-    def node_data(self, stk_defn: Any = None, for_resources: bool = True,
-                  for_outputs: bool | Iterable[str] = False) -> NodeData:
+    def node_data(
+        self, stk_defn: Any = None, for_resources: bool = True, for_outputs: bool | Iterable[str] = False
+    ) -> NodeData:
         """What the nodes waiting for this one get to know.
 
         Attribute values that outputs read are looked up too, so that they are
@@ -142,7 +148,7 @@ class References(RecordAccess):
                 yield attr, self.FnGetAtt(*path)
             except exception.InvalidTemplateAttribute as ex:
                 # Whoever reads it meets the same error then.
-                LOG.info('%s', ex)
+                LOG.info("%s", ex)
             except Exception as ex:
                 yield attr, ex
 

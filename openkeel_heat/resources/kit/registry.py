@@ -9,19 +9,21 @@ table is asked for, as Heat does at start-up.
 The *global environment* is what every user environment falls back to: all types, and
 the files of ``environment_dir``.
 """
+
 from __future__ import annotations
 
 import functools
 import importlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from openkeel_heat.resources.kit import plugin_modules
 from openkeel_heat.template import environment
 from openkeel_heat.template.registry import set_type_filter
 
@@ -30,217 +32,220 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-_HEAT = 'openkeel_heat.resources.heat.'
+_HEAT = "openkeel_heat.resources.heat."
 
-_AWS = 'openkeel_heat.resources.aws.'
+_AWS = "openkeel_heat.resources.aws."
 
-_CINDER = 'openkeel_heat.resources.cinder.'
+_CINDER = "openkeel_heat.resources.cinder."
 
-_IDENTITY = 'openkeel_heat.resources.keystone.'
+_IDENTITY = "openkeel_heat.resources.keystone."
 
-_NEUTRON = 'openkeel_heat.resources.neutron.'
+_NEUTRON = "openkeel_heat.resources.neutron."
 
-_COMPUTE = 'openkeel_heat.resources.nova.'
+_COMPUTE = "openkeel_heat.resources.nova."
 
 # In the order in which they are listed.
 BUILT_IN: dict[str, str] = {
-    'AWS::AutoScaling::AutoScalingGroup': _AWS + 'autoscaling.autoscaling_group:AutoScalingGroup',
-    'AWS::AutoScaling::LaunchConfiguration': _AWS + 'autoscaling.launch_config:LaunchConfiguration',
-    'AWS::AutoScaling::ScalingPolicy': _AWS + 'autoscaling.scaling_policy:AWSScalingPolicy',
-    'AWS::CloudFormation::Stack': _AWS + 'cfn.stack:NestedStack',
-    'AWS::CloudFormation::WaitCondition': _AWS + 'cfn.wait_condition:WaitCondition',
-    'AWS::CloudFormation::WaitConditionHandle': _AWS + 'cfn.wait_condition_handle:WaitConditionHandle',
-    'AWS::EC2::EIP': _AWS + 'ec2.eip:ElasticIp',
-    'AWS::EC2::EIPAssociation': _AWS + 'ec2.eip:ElasticIpAssociation',
-    'AWS::EC2::Instance': _AWS + 'ec2.instance:Instance',
-    'AWS::EC2::InternetGateway': _AWS + 'ec2.internet_gateway:InternetGateway',
-    'AWS::EC2::NetworkInterface': _AWS + 'ec2.network_interface:NetworkInterface',
-    'AWS::EC2::RouteTable': _AWS + 'ec2.route_table:RouteTable',
-    'AWS::EC2::SecurityGroup': _AWS + 'ec2.security_group:SecurityGroup',
-    'AWS::EC2::Subnet': _AWS + 'ec2.subnet:Subnet',
-    'AWS::EC2::SubnetRouteTableAssociation': _AWS + 'ec2.route_table:SubnetRouteTableAssociation',
-    'AWS::EC2::VPC': _AWS + 'ec2.vpc:VPC',
-    'AWS::EC2::VPCGatewayAttachment': _AWS + 'ec2.internet_gateway:VPCGatewayAttachment',
-    'AWS::EC2::Volume': _AWS + 'ec2.volume:Volume',
-    'AWS::EC2::VolumeAttachment': _AWS + 'ec2.volume:VolumeAttachment',
-    'AWS::ElasticLoadBalancing::LoadBalancer': _AWS + 'lb.loadbalancer:LoadBalancer',
-    'AWS::IAM::AccessKey': _AWS + 'iam.user:AccessKey',
-    'AWS::IAM::User': _AWS + 'iam.user:User',
-    'AWS::S3::Bucket': _AWS + 's3.s3:S3Bucket',
-    'OS::Cinder::EncryptedVolumeType': _CINDER + 'encrypted_volume_type:CinderEncryptedVolumeType',
-    'OS::Cinder::QoSAssociation': _CINDER + 'qos_specs:QoSAssociation',
-    'OS::Cinder::QoSSpecs': _CINDER + 'qos_specs:QoSSpecs',
-    'OS::Cinder::Quota': _CINDER + 'quota:CinderQuota',
-    'OS::Cinder::Volume': _CINDER + 'volume:CinderVolume',
-    'OS::Cinder::VolumeAttachment': _CINDER + 'volume:CinderVolumeAttachment',
-    'OS::Cinder::VolumeType': _CINDER + 'volume_type:CinderVolumeType',
-    'OS::Glance::Image': 'openkeel_heat.resources.glance.image:GlanceImage',
-    'OS::Glance::WebImage': 'openkeel_heat.resources.glance.image:GlanceWebImage',
-    'OS::Heat::AccessPolicy': _HEAT + 'access_policy:AccessPolicy',
-    'OS::Heat::AutoScalingGroup': _HEAT + 'autoscaling_group:AutoScalingResourceGroup',
-    'OS::Heat::CloudConfig': _HEAT + 'cloud_config:CloudConfig',
-    'OS::Heat::Delay': _HEAT + 'delay:Delay',
-    'OS::Heat::DeployedServer': _HEAT + 'deployed_server:DeployedServer',
-    'OS::Heat::HARestarter': _HEAT + 'ha_restarter:Restarter',
-    'OS::Heat::InstanceGroup': _HEAT + 'instance_group:InstanceGroup',
-    'OS::Heat::MultipartMime': _HEAT + 'multi_part:MultipartMime',
-    'OS::Heat::None': _HEAT + 'none_resource:NoneResource',
-    'OS::Heat::RandomString': _HEAT + 'random_string:RandomString',
-    'OS::Heat::ResourceChain': _HEAT + 'resource_chain:ResourceChain',
-    'OS::Heat::ResourceGroup': _HEAT + 'resource_group:ResourceGroup',
-    'OS::Heat::ScalingPolicy': _HEAT + 'scaling_policy:AutoScalingPolicy',
-    'OS::Heat::SoftwareComponent': _HEAT + 'software_component:SoftwareComponent',
-    'OS::Heat::SoftwareConfig': _HEAT + 'software_config:SoftwareConfig',
-    'OS::Heat::SoftwareDeployment': _HEAT + 'software_deployment:SoftwareDeployment',
-    'OS::Heat::SoftwareDeploymentGroup': _HEAT + 'software_deployment:SoftwareDeploymentGroup',
-    'OS::Heat::SoftwareDeployments': _HEAT + 'software_deployment:SoftwareDeployments',
-    'OS::Heat::Stack': _HEAT + 'remote_stack:RemoteStack',
-    'OS::Heat::StructuredConfig': _HEAT + 'structured_config:StructuredConfig',
-    'OS::Heat::StructuredDeployment': _HEAT + 'structured_config:StructuredDeployment',
-    'OS::Heat::StructuredDeploymentGroup': _HEAT + 'structured_config:StructuredDeploymentGroup',
-    'OS::Heat::StructuredDeployments': _HEAT + 'structured_config:StructuredDeployments',
-    'OS::Heat::SwiftSignal': _HEAT + 'swiftsignal:SwiftSignal',
-    'OS::Heat::SwiftSignalHandle': _HEAT + 'swiftsignal:SwiftSignalHandle',
-    'OS::Heat::TestResource': _HEAT + 'test_resource:TestResource',
-    'OS::Heat::UpdateWaitConditionHandle': _HEAT + 'wait_condition_handle:UpdateWaitConditionHandle',
-    'OS::Heat::Value': _HEAT + 'value:Value',
-    'OS::Heat::WaitCondition': _HEAT + 'wait_condition:HeatWaitCondition',
-    'OS::Heat::WaitConditionHandle': _HEAT + 'wait_condition_handle:HeatWaitConditionHandle',
-    'OS::Keystone::Domain': _IDENTITY + 'domain:KeystoneDomain',
-    'OS::Keystone::Endpoint': _IDENTITY + 'endpoint:KeystoneEndpoint',
-    'OS::Keystone::Group': _IDENTITY + 'group:KeystoneGroup',
-    'OS::Keystone::GroupRoleAssignment': _IDENTITY + 'role_assignments:KeystoneGroupRoleAssignment',
-    'OS::Keystone::Project': _IDENTITY + 'project:KeystoneProject',
-    'OS::Keystone::Region': _IDENTITY + 'region:KeystoneRegion',
-    'OS::Keystone::Role': _IDENTITY + 'role:KeystoneRole',
-    'OS::Keystone::Service': _IDENTITY + 'service:KeystoneService',
-    'OS::Keystone::User': _IDENTITY + 'user:KeystoneUser',
-    'OS::Keystone::UserRoleAssignment': _IDENTITY + 'role_assignments:KeystoneUserRoleAssignment',
-    'OS::Neutron::AddressScope': _NEUTRON + 'address_scope:AddressScope',
-    'OS::Neutron::ExtraRoute': _NEUTRON + 'extraroute:ExtraRoute',
-    'OS::Neutron::ExtraRouteSet': _NEUTRON + 'extrarouteset:ExtraRouteSet',
-    'OS::Neutron::Firewall': _NEUTRON + 'firewall:Firewall',
-    'OS::Neutron::FirewallPolicy': _NEUTRON + 'firewall:FirewallPolicy',
-    'OS::Neutron::FirewallRule': _NEUTRON + 'firewall:FirewallRule',
-    'OS::Neutron::FloatingIP': _NEUTRON + 'floatingip:FloatingIP',
-    'OS::Neutron::FloatingIPAssociation': _NEUTRON + 'floatingip:FloatingIPAssociation',
-    'OS::Neutron::FloatingIPPortForward': _NEUTRON + 'floatingip:FloatingIPPortForward',
-    'OS::Neutron::FlowClassifier': _NEUTRON + 'sfc.flow_classifier:FlowClassifier',
-    'OS::Neutron::HealthMonitor': _NEUTRON + 'loadbalancer:HealthMonitor',
-    'OS::Neutron::IKEPolicy': _NEUTRON + 'vpn_policies:IKEPolicy',
-    'OS::Neutron::IPsecPolicy': _NEUTRON + 'vpn_policies:IPsecPolicy',
-    'OS::Neutron::IPsecSiteConnection': _NEUTRON + 'vpnservice:IPsecSiteConnection',
-    'OS::Neutron::L2Gateway': _NEUTRON + 'l2_gateway:L2Gateway',
-    'OS::Neutron::L2GatewayConnection': _NEUTRON + 'l2_gateway_connection:L2GatewayConnection',
-    'OS::Neutron::LBaaS::HealthMonitor': _NEUTRON + 'lbaas:HealthMonitor',
-    'OS::Neutron::LBaaS::L7Policy': _NEUTRON + 'lbaas:L7Policy',
-    'OS::Neutron::LBaaS::L7Rule': _NEUTRON + 'lbaas:L7Rule',
-    'OS::Neutron::LBaaS::Listener': _NEUTRON + 'lbaas:Listener',
-    'OS::Neutron::LBaaS::LoadBalancer': _NEUTRON + 'lbaas:LoadBalancer',
-    'OS::Neutron::LBaaS::Pool': _NEUTRON + 'lbaas:Pool',
-    'OS::Neutron::LBaaS::PoolMember': _NEUTRON + 'lbaas:PoolMember',
-    'OS::Neutron::LoadBalancer': _NEUTRON + 'loadbalancer:LoadBalancer',
-    'OS::Neutron::MeteringLabel': _NEUTRON + 'metering:MeteringLabel',
-    'OS::Neutron::MeteringRule': _NEUTRON + 'metering:MeteringRule',
-    'OS::Neutron::Net': _NEUTRON + 'net:Net',
-    'OS::Neutron::NetworkGateway': _NEUTRON + 'network_gateway:NetworkGateway',
-    'OS::Neutron::Pool': _NEUTRON + 'loadbalancer:Pool',
-    'OS::Neutron::PoolMember': _NEUTRON + 'loadbalancer:PoolMember',
-    'OS::Neutron::Port': _NEUTRON + 'port:Port',
-    'OS::Neutron::PortChain': _NEUTRON + 'sfc.port_chain:PortChain',
-    'OS::Neutron::PortPair': _NEUTRON + 'sfc.port_pair:PortPair',
-    'OS::Neutron::PortPairGroup': _NEUTRON + 'sfc.port_pair_group:PortPairGroup',
-    'OS::Neutron::ProviderNet': _NEUTRON + 'provider_net:ProviderNet',
-    'OS::Neutron::QoSBandwidthLimitRule': _NEUTRON + 'qos:QoSBandwidthLimitRule',
-    'OS::Neutron::QoSDscpMarkingRule': _NEUTRON + 'qos:QoSDscpMarkingRule',
-    'OS::Neutron::QoSMinimumBandwidthRule': _NEUTRON + 'qos:QoSMinimumBandwidthRule',
-    'OS::Neutron::QoSMinimumPacketRateRule': _NEUTRON + 'qos:QoSMinimumPacketRateRule',
-    'OS::Neutron::QoSPolicy': _NEUTRON + 'qos:QoSPolicy',
-    'OS::Neutron::Quota': _NEUTRON + 'quota:NeutronQuota',
-    'OS::Neutron::RBACPolicy': _NEUTRON + 'rbac_policy:RBACPolicy',
-    'OS::Neutron::Router': _NEUTRON + 'router:Router',
-    'OS::Neutron::RouterGateway': _NEUTRON + 'router:RouterGateway',
-    'OS::Neutron::RouterInterface': _NEUTRON + 'router:RouterInterface',
-    'OS::Neutron::SecurityGroup': _NEUTRON + 'security_group:SecurityGroup',
-    'OS::Neutron::SecurityGroupRule': _NEUTRON + 'security_group_rule:SecurityGroupRule',
-    'OS::Neutron::Segment': _NEUTRON + 'segment:Segment',
-    'OS::Neutron::Subnet': _NEUTRON + 'subnet:Subnet',
-    'OS::Neutron::SubnetPool': _NEUTRON + 'subnetpool:SubnetPool',
-    'OS::Neutron::TaaS::TapFlow': _NEUTRON + 'taas.tap_flow:TapFlow',
-    'OS::Neutron::TaaS::TapService': _NEUTRON + 'taas.tap_service:TapService',
-    'OS::Neutron::Trunk': _NEUTRON + 'trunk:Trunk',
-    'OS::Neutron::VPNService': _NEUTRON + 'vpnservice:VPNService',
-    'OS::Nova::Flavor': _COMPUTE + 'flavor:NovaFlavor',
-    'OS::Nova::FloatingIP': _COMPUTE + 'floatingip:NovaFloatingIp',
-    'OS::Nova::FloatingIPAssociation': _COMPUTE + 'floatingip:NovaFloatingIpAssociation',
-    'OS::Nova::HostAggregate': _COMPUTE + 'host_aggregate:HostAggregate',
-    'OS::Nova::KeyPair': _COMPUTE + 'keypair:KeyPair',
-    'OS::Nova::Quota': _COMPUTE + 'quota:NovaQuota',
-    'OS::Nova::Server': _COMPUTE + 'server:Server',
-    'OS::Nova::ServerGroup': _COMPUTE + 'server_group:ServerGroup',
-    'OS::Swift::Container': 'openkeel_heat.resources.swift.container:SwiftContainer',
+    "AWS::AutoScaling::AutoScalingGroup": _AWS + "autoscaling.autoscaling_group:AutoScalingGroup",
+    "AWS::AutoScaling::LaunchConfiguration": _AWS + "autoscaling.launch_config:LaunchConfiguration",
+    "AWS::AutoScaling::ScalingPolicy": _AWS + "autoscaling.scaling_policy:AWSScalingPolicy",
+    "AWS::CloudFormation::Stack": _AWS + "cfn.stack:NestedStack",
+    "AWS::CloudFormation::WaitCondition": _AWS + "cfn.wait_condition:WaitCondition",
+    "AWS::CloudFormation::WaitConditionHandle": _AWS + "cfn.wait_condition_handle:WaitConditionHandle",
+    "AWS::EC2::EIP": _AWS + "ec2.eip:ElasticIp",
+    "AWS::EC2::EIPAssociation": _AWS + "ec2.eip:ElasticIpAssociation",
+    "AWS::EC2::Instance": _AWS + "ec2.instance:Instance",
+    "AWS::EC2::InternetGateway": _AWS + "ec2.internet_gateway:InternetGateway",
+    "AWS::EC2::NetworkInterface": _AWS + "ec2.network_interface:NetworkInterface",
+    "AWS::EC2::RouteTable": _AWS + "ec2.route_table:RouteTable",
+    "AWS::EC2::SecurityGroup": _AWS + "ec2.security_group:SecurityGroup",
+    "AWS::EC2::Subnet": _AWS + "ec2.subnet:Subnet",
+    "AWS::EC2::SubnetRouteTableAssociation": _AWS + "ec2.route_table:SubnetRouteTableAssociation",
+    "AWS::EC2::VPC": _AWS + "ec2.vpc:VPC",
+    "AWS::EC2::VPCGatewayAttachment": _AWS + "ec2.internet_gateway:VPCGatewayAttachment",
+    "AWS::EC2::Volume": _AWS + "ec2.volume:Volume",
+    "AWS::EC2::VolumeAttachment": _AWS + "ec2.volume:VolumeAttachment",
+    "AWS::ElasticLoadBalancing::LoadBalancer": _AWS + "lb.loadbalancer:LoadBalancer",
+    "AWS::IAM::AccessKey": _AWS + "iam.user:AccessKey",
+    "AWS::IAM::User": _AWS + "iam.user:User",
+    "AWS::S3::Bucket": _AWS + "s3.s3:S3Bucket",
+    "OS::Cinder::EncryptedVolumeType": _CINDER + "encrypted_volume_type:CinderEncryptedVolumeType",
+    "OS::Cinder::QoSAssociation": _CINDER + "qos_specs:QoSAssociation",
+    "OS::Cinder::QoSSpecs": _CINDER + "qos_specs:QoSSpecs",
+    "OS::Cinder::Quota": _CINDER + "quota:CinderQuota",
+    "OS::Cinder::Volume": _CINDER + "volume:CinderVolume",
+    "OS::Cinder::VolumeAttachment": _CINDER + "volume:CinderVolumeAttachment",
+    "OS::Cinder::VolumeType": _CINDER + "volume_type:CinderVolumeType",
+    "OS::Glance::Image": "openkeel_heat.resources.glance.image:GlanceImage",
+    "OS::Glance::WebImage": "openkeel_heat.resources.glance.image:GlanceWebImage",
+    "OS::Heat::AccessPolicy": _HEAT + "access_policy:AccessPolicy",
+    "OS::Heat::AutoScalingGroup": _HEAT + "autoscaling_group:AutoScalingResourceGroup",
+    "OS::Heat::CloudConfig": _HEAT + "cloud_config:CloudConfig",
+    "OS::Heat::Delay": _HEAT + "delay:Delay",
+    "OS::Heat::DeployedServer": _HEAT + "deployed_server:DeployedServer",
+    "OS::Heat::HARestarter": _HEAT + "ha_restarter:Restarter",
+    "OS::Heat::InstanceGroup": _HEAT + "instance_group:InstanceGroup",
+    "OS::Heat::MultipartMime": _HEAT + "multi_part:MultipartMime",
+    "OS::Heat::None": _HEAT + "none_resource:NoneResource",
+    "OS::Heat::RandomString": _HEAT + "random_string:RandomString",
+    "OS::Heat::ResourceChain": _HEAT + "resource_chain:ResourceChain",
+    "OS::Heat::ResourceGroup": _HEAT + "resource_group:ResourceGroup",
+    "OS::Heat::ScalingPolicy": _HEAT + "scaling_policy:AutoScalingPolicy",
+    "OS::Heat::SoftwareComponent": _HEAT + "software_component:SoftwareComponent",
+    "OS::Heat::SoftwareConfig": _HEAT + "software_config:SoftwareConfig",
+    "OS::Heat::SoftwareDeployment": _HEAT + "software_deployment:SoftwareDeployment",
+    "OS::Heat::SoftwareDeploymentGroup": _HEAT + "software_deployment:SoftwareDeploymentGroup",
+    "OS::Heat::SoftwareDeployments": _HEAT + "software_deployment:SoftwareDeployments",
+    "OS::Heat::Stack": _HEAT + "remote_stack:RemoteStack",
+    "OS::Heat::StructuredConfig": _HEAT + "structured_config:StructuredConfig",
+    "OS::Heat::StructuredDeployment": _HEAT + "structured_config:StructuredDeployment",
+    "OS::Heat::StructuredDeploymentGroup": _HEAT + "structured_config:StructuredDeploymentGroup",
+    "OS::Heat::StructuredDeployments": _HEAT + "structured_config:StructuredDeployments",
+    "OS::Heat::SwiftSignal": _HEAT + "swiftsignal:SwiftSignal",
+    "OS::Heat::SwiftSignalHandle": _HEAT + "swiftsignal:SwiftSignalHandle",
+    "OS::Heat::TestResource": _HEAT + "test_resource:TestResource",
+    "OS::Heat::UpdateWaitConditionHandle": _HEAT + "wait_condition_handle:UpdateWaitConditionHandle",
+    "OS::Heat::Value": _HEAT + "value:Value",
+    "OS::Heat::WaitCondition": _HEAT + "wait_condition:HeatWaitCondition",
+    "OS::Heat::WaitConditionHandle": _HEAT + "wait_condition_handle:HeatWaitConditionHandle",
+    "OS::Keystone::Domain": _IDENTITY + "domain:KeystoneDomain",
+    "OS::Keystone::Endpoint": _IDENTITY + "endpoint:KeystoneEndpoint",
+    "OS::Keystone::Group": _IDENTITY + "group:KeystoneGroup",
+    "OS::Keystone::GroupRoleAssignment": _IDENTITY + "role_assignments:KeystoneGroupRoleAssignment",
+    "OS::Keystone::Project": _IDENTITY + "project:KeystoneProject",
+    "OS::Keystone::Region": _IDENTITY + "region:KeystoneRegion",
+    "OS::Keystone::Role": _IDENTITY + "role:KeystoneRole",
+    "OS::Keystone::Service": _IDENTITY + "service:KeystoneService",
+    "OS::Keystone::User": _IDENTITY + "user:KeystoneUser",
+    "OS::Keystone::UserRoleAssignment": _IDENTITY + "role_assignments:KeystoneUserRoleAssignment",
+    "OS::Neutron::AddressScope": _NEUTRON + "address_scope:AddressScope",
+    "OS::Neutron::ExtraRoute": _NEUTRON + "extraroute:ExtraRoute",
+    "OS::Neutron::ExtraRouteSet": _NEUTRON + "extrarouteset:ExtraRouteSet",
+    "OS::Neutron::Firewall": _NEUTRON + "firewall:Firewall",
+    "OS::Neutron::FirewallPolicy": _NEUTRON + "firewall:FirewallPolicy",
+    "OS::Neutron::FirewallRule": _NEUTRON + "firewall:FirewallRule",
+    "OS::Neutron::FloatingIP": _NEUTRON + "floatingip:FloatingIP",
+    "OS::Neutron::FloatingIPAssociation": _NEUTRON + "floatingip:FloatingIPAssociation",
+    "OS::Neutron::FloatingIPPortForward": _NEUTRON + "floatingip:FloatingIPPortForward",
+    "OS::Neutron::FlowClassifier": _NEUTRON + "sfc.flow_classifier:FlowClassifier",
+    "OS::Neutron::HealthMonitor": _NEUTRON + "loadbalancer:HealthMonitor",
+    "OS::Neutron::IKEPolicy": _NEUTRON + "vpn_policies:IKEPolicy",
+    "OS::Neutron::IPsecPolicy": _NEUTRON + "vpn_policies:IPsecPolicy",
+    "OS::Neutron::IPsecSiteConnection": _NEUTRON + "vpnservice:IPsecSiteConnection",
+    "OS::Neutron::L2Gateway": _NEUTRON + "l2_gateway:L2Gateway",
+    "OS::Neutron::L2GatewayConnection": _NEUTRON + "l2_gateway_connection:L2GatewayConnection",
+    "OS::Neutron::LBaaS::HealthMonitor": _NEUTRON + "lbaas:HealthMonitor",
+    "OS::Neutron::LBaaS::L7Policy": _NEUTRON + "lbaas:L7Policy",
+    "OS::Neutron::LBaaS::L7Rule": _NEUTRON + "lbaas:L7Rule",
+    "OS::Neutron::LBaaS::Listener": _NEUTRON + "lbaas:Listener",
+    "OS::Neutron::LBaaS::LoadBalancer": _NEUTRON + "lbaas:LoadBalancer",
+    "OS::Neutron::LBaaS::Pool": _NEUTRON + "lbaas:Pool",
+    "OS::Neutron::LBaaS::PoolMember": _NEUTRON + "lbaas:PoolMember",
+    "OS::Neutron::LoadBalancer": _NEUTRON + "loadbalancer:LoadBalancer",
+    "OS::Neutron::MeteringLabel": _NEUTRON + "metering:MeteringLabel",
+    "OS::Neutron::MeteringRule": _NEUTRON + "metering:MeteringRule",
+    "OS::Neutron::Net": _NEUTRON + "net:Net",
+    "OS::Neutron::NetworkGateway": _NEUTRON + "network_gateway:NetworkGateway",
+    "OS::Neutron::Pool": _NEUTRON + "loadbalancer:Pool",
+    "OS::Neutron::PoolMember": _NEUTRON + "loadbalancer:PoolMember",
+    "OS::Neutron::Port": _NEUTRON + "port:Port",
+    "OS::Neutron::PortChain": _NEUTRON + "sfc.port_chain:PortChain",
+    "OS::Neutron::PortPair": _NEUTRON + "sfc.port_pair:PortPair",
+    "OS::Neutron::PortPairGroup": _NEUTRON + "sfc.port_pair_group:PortPairGroup",
+    "OS::Neutron::ProviderNet": _NEUTRON + "provider_net:ProviderNet",
+    "OS::Neutron::QoSBandwidthLimitRule": _NEUTRON + "qos:QoSBandwidthLimitRule",
+    "OS::Neutron::QoSDscpMarkingRule": _NEUTRON + "qos:QoSDscpMarkingRule",
+    "OS::Neutron::QoSMinimumBandwidthRule": _NEUTRON + "qos:QoSMinimumBandwidthRule",
+    "OS::Neutron::QoSMinimumPacketRateRule": _NEUTRON + "qos:QoSMinimumPacketRateRule",
+    "OS::Neutron::QoSPolicy": _NEUTRON + "qos:QoSPolicy",
+    "OS::Neutron::Quota": _NEUTRON + "quota:NeutronQuota",
+    "OS::Neutron::RBACPolicy": _NEUTRON + "rbac_policy:RBACPolicy",
+    "OS::Neutron::Router": _NEUTRON + "router:Router",
+    "OS::Neutron::RouterGateway": _NEUTRON + "router:RouterGateway",
+    "OS::Neutron::RouterInterface": _NEUTRON + "router:RouterInterface",
+    "OS::Neutron::SecurityGroup": _NEUTRON + "security_group:SecurityGroup",
+    "OS::Neutron::SecurityGroupRule": _NEUTRON + "security_group_rule:SecurityGroupRule",
+    "OS::Neutron::Segment": _NEUTRON + "segment:Segment",
+    "OS::Neutron::Subnet": _NEUTRON + "subnet:Subnet",
+    "OS::Neutron::SubnetPool": _NEUTRON + "subnetpool:SubnetPool",
+    "OS::Neutron::TaaS::TapFlow": _NEUTRON + "taas.tap_flow:TapFlow",
+    "OS::Neutron::TaaS::TapService": _NEUTRON + "taas.tap_service:TapService",
+    "OS::Neutron::Trunk": _NEUTRON + "trunk:Trunk",
+    "OS::Neutron::VPNService": _NEUTRON + "vpnservice:VPNService",
+    "OS::Nova::Flavor": _COMPUTE + "flavor:NovaFlavor",
+    "OS::Nova::FloatingIP": _COMPUTE + "floatingip:NovaFloatingIp",
+    "OS::Nova::FloatingIPAssociation": _COMPUTE + "floatingip:NovaFloatingIpAssociation",
+    "OS::Nova::HostAggregate": _COMPUTE + "host_aggregate:HostAggregate",
+    "OS::Nova::KeyPair": _COMPUTE + "keypair:KeyPair",
+    "OS::Nova::Quota": _COMPUTE + "quota:NovaQuota",
+    "OS::Nova::Server": _COMPUTE + "server:Server",
+    "OS::Nova::ServerGroup": _COMPUTE + "server_group:ServerGroup",
+    "OS::Swift::Container": "openkeel_heat.resources.swift.container:SwiftContainer",
 }
 
-_PURE = 'openkeel_heat.resources.kit.common_constraints:'
-_VOLUME = 'openkeel_heat.resources.cinder.custom_constraints:'
+_PURE = "openkeel_heat.resources.kit.common_constraints:"
+_VOLUME = "openkeel_heat.resources.cinder.custom_constraints:"
 
-_NETWORK = 'openkeel_heat.resources.neutron.custom_constraints:'
+_NETWORK = "openkeel_heat.resources.neutron.custom_constraints:"
+_CLIENT = "openkeel_heat.resources.kit.client_constraints:"
 
 # Of constraints that ask a service only those that are built; others are entry points of their clients.
 BUILT_IN_CONSTRAINTS: dict[str, str] = {
-    'cinder.backup': _VOLUME + 'VolumeBackupConstraint',
-    'cinder.qos_specs': _VOLUME + 'QoSSpecsConstraint',
-    'cinder.snapshot': _VOLUME + 'VolumeSnapshotConstraint',
-    'cinder.volume': _VOLUME + 'VolumeConstraint',
-    'cinder.vtype': _VOLUME + 'VolumeTypeConstraint',
-    'cron_expression': _PURE + 'CRONExpressionConstraint',
-    'dns_domain': _PURE + 'DNSDomainConstraint',
-    'dns_name': _PURE + 'DNSNameConstraint',
-    'expiration': _PURE + 'ExpirationConstraint',
-    'glance.image': 'openkeel_heat.resources.glance.custom_constraints:ImageConstraint',
-    'ip_addr': _PURE + 'IPConstraint',
-    'ip_or_cidr': _PURE + 'IPCIDRConstraint',
-    'iso_8601': _PURE + 'ISO8601Constraint',
-    'json_string': _PURE + 'JsonStringConstraint',
-    'keystone.domain': _IDENTITY + 'custom_constraints:KeystoneDomainConstraint',
-    'keystone.group': _IDENTITY + 'custom_constraints:KeystoneGroupConstraint',
-    'keystone.project': _IDENTITY + 'custom_constraints:KeystoneProjectConstraint',
-    'keystone.region': _IDENTITY + 'custom_constraints:KeystoneRegionConstraint',
-    'keystone.role': _IDENTITY + 'custom_constraints:KeystoneRoleConstraint',
-    'keystone.service': _IDENTITY + 'custom_constraints:KeystoneServiceConstraint',
-    'keystone.user': _IDENTITY + 'custom_constraints:KeystoneUserConstraint',
-    'mac_addr': _PURE + 'MACConstraint',
-    'net_cidr': _PURE + 'CIDRConstraint',
-    'neutron.address_scope': _NETWORK + 'AddressScopeConstraint',
-    'neutron.flow_classifier': _NETWORK + 'FlowClassifierConstraint',
-    'neutron.lbaas.listener': _NETWORK + 'ListenerConstraint',
-    'neutron.lbaas.loadbalancer': _NETWORK + 'LoadbalancerConstraint',
-    'neutron.lbaas.pool': _NETWORK + 'PoolConstraint',
-    'neutron.lbaas.provider': _NETWORK + 'LBaasV2ProviderConstraint',
-    'neutron.network': _NETWORK + 'NetworkConstraint',
-    'neutron.port': _NETWORK + 'PortConstraint',
-    'neutron.port_pair': _NETWORK + 'PortPairConstraint',
-    'neutron.port_pair_group': _NETWORK + 'PortPairGroupConstraint',
-    'neutron.qos_policy': _NETWORK + 'QoSPolicyConstraint',
-    'neutron.router': _NETWORK + 'RouterConstraint',
-    'neutron.security_group': _NETWORK + 'SecurityGroupConstraint',
-    'neutron.segment': _NETWORK + 'SegmentConstraint',
-    'neutron.subnet': _NETWORK + 'SubnetConstraint',
-    'neutron.subnetpool': _NETWORK + 'SubnetPoolConstraint',
-    'neutron.taas.tap_flow': _NETWORK + 'TapFlowConstraint',
-    'neutron.taas.tap_service': _NETWORK + 'TapServiceConstraint',
-    'nova.flavor': _COMPUTE + 'custom_constraints:FlavorConstraint',
-    'nova.host': _COMPUTE + 'custom_constraints:HostConstraint',
-    'nova.keypair': _COMPUTE + 'custom_constraints:KeypairConstraint',
-    'nova.server': _COMPUTE + 'custom_constraints:ServerConstraint',
-    'rel_dns_name': _PURE + 'RelativeDNSNameConstraint',
-    'test_constr': _PURE + 'TestConstraintDelay',
-    'timezone': _PURE + 'TimezoneConstraint',
-    'zaqar.queue': 'openkeel_heat.resources.kit.client_constraints:QueueConstraint',
+    "barbican.container": _CLIENT + "ContainerConstraint",
+    "barbican.secret": _CLIENT + "SecretConstraint",
+    "cinder.backup": _VOLUME + "VolumeBackupConstraint",
+    "cinder.qos_specs": _VOLUME + "QoSSpecsConstraint",
+    "cinder.snapshot": _VOLUME + "VolumeSnapshotConstraint",
+    "cinder.volume": _VOLUME + "VolumeConstraint",
+    "cinder.vtype": _VOLUME + "VolumeTypeConstraint",
+    "cron_expression": _PURE + "CRONExpressionConstraint",
+    "dns_domain": _PURE + "DNSDomainConstraint",
+    "dns_name": _PURE + "DNSNameConstraint",
+    "expiration": _PURE + "ExpirationConstraint",
+    "glance.image": "openkeel_heat.resources.glance.custom_constraints:ImageConstraint",
+    "ip_addr": _PURE + "IPConstraint",
+    "ip_or_cidr": _PURE + "IPCIDRConstraint",
+    "iso_8601": _PURE + "ISO8601Constraint",
+    "json_string": _PURE + "JsonStringConstraint",
+    "keystone.domain": _IDENTITY + "custom_constraints:KeystoneDomainConstraint",
+    "keystone.group": _IDENTITY + "custom_constraints:KeystoneGroupConstraint",
+    "keystone.project": _IDENTITY + "custom_constraints:KeystoneProjectConstraint",
+    "keystone.region": _IDENTITY + "custom_constraints:KeystoneRegionConstraint",
+    "keystone.role": _IDENTITY + "custom_constraints:KeystoneRoleConstraint",
+    "keystone.service": _IDENTITY + "custom_constraints:KeystoneServiceConstraint",
+    "keystone.user": _IDENTITY + "custom_constraints:KeystoneUserConstraint",
+    "mac_addr": _PURE + "MACConstraint",
+    "net_cidr": _PURE + "CIDRConstraint",
+    "neutron.address_scope": _NETWORK + "AddressScopeConstraint",
+    "neutron.flow_classifier": _NETWORK + "FlowClassifierConstraint",
+    "neutron.lbaas.listener": _NETWORK + "ListenerConstraint",
+    "neutron.lbaas.loadbalancer": _NETWORK + "LoadbalancerConstraint",
+    "neutron.lbaas.pool": _NETWORK + "PoolConstraint",
+    "neutron.lbaas.provider": _NETWORK + "LBaasV2ProviderConstraint",
+    "neutron.network": _NETWORK + "NetworkConstraint",
+    "neutron.port": _NETWORK + "PortConstraint",
+    "neutron.port_pair": _NETWORK + "PortPairConstraint",
+    "neutron.port_pair_group": _NETWORK + "PortPairGroupConstraint",
+    "neutron.qos_policy": _NETWORK + "QoSPolicyConstraint",
+    "neutron.router": _NETWORK + "RouterConstraint",
+    "neutron.security_group": _NETWORK + "SecurityGroupConstraint",
+    "neutron.segment": _NETWORK + "SegmentConstraint",
+    "neutron.subnet": _NETWORK + "SubnetConstraint",
+    "neutron.subnetpool": _NETWORK + "SubnetPoolConstraint",
+    "neutron.taas.tap_flow": _NETWORK + "TapFlowConstraint",
+    "neutron.taas.tap_service": _NETWORK + "TapServiceConstraint",
+    "nova.flavor": _COMPUTE + "custom_constraints:FlavorConstraint",
+    "nova.host": _COMPUTE + "custom_constraints:HostConstraint",
+    "nova.keypair": _COMPUTE + "custom_constraints:KeypairConstraint",
+    "nova.server": _COMPUTE + "custom_constraints:ServerConstraint",
+    "rel_dns_name": _PURE + "RelativeDNSNameConstraint",
+    "test_constr": _PURE + "TestConstraintDelay",
+    "timezone": _PURE + "TimezoneConstraint",
+    "zaqar.queue": _CLIENT + "QueueConstraint",
 }
 
 BUILT_IN_EVENT_SINKS: dict[str, str] = {
-    'zaqar-queue': 'openkeel_heat.clients.zaqar:ZaqarEventSink',
+    "zaqar-queue": "openkeel_heat.clients.zaqar:ZaqarEventSink",
 }
 
 _lock = threading.RLock()
@@ -251,11 +256,11 @@ _global_env: Any = None
 
 def load(target: str) -> Any:
     """The object that ``'module:Name'`` names."""
-    module, _sep, attribute = target.partition(':')
+    module, _sep, attribute = target.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
-class TypeTable(Mapping[str, 'type[Resource]']):
+class TypeTable(Mapping[str, "type[Resource]"]):
     """Mapping of type names to classes; importing happens in ``[]``, not in iteration."""
 
     def __init__(self, targets: Mapping[str, str | type[Resource]] | None = None) -> None:
@@ -291,10 +296,13 @@ def types() -> TypeTable:
     with _lock:
         if _types is None:
             table = TypeTable(BUILT_IN)
-            for module in _plugin_modules(cfg.CONF.plugin_dirs):
-                for name, cls in _mapping_of(module, 'available_resource_mapping', 'resource_mapping').items():
+            for module in list(plugin_modules.load_all(filter(os.path.isdir, cfg.CONF.plugin_dirs or ()))):
+                # With a plugin comes the kit, which is not needed for a look at the table.
+                from openkeel_heat.resources.kit import declarations
+
+                for name, cls in declarations.types_of(module).items():
                     table.register(name, cls)
-                _plugin_constraints.update(_mapping_of(module, 'constraint_mapping'))
+                _plugin_constraints.update(plugin_modules.mapping_of(module, "constraint_mapping"))
             _types = table
         return _types
 
@@ -306,46 +314,19 @@ def constraint(name: str) -> Any:
         return _plugin_constraints[name]
     if name in BUILT_IN_CONSTRAINTS:
         return load(BUILT_IN_CONSTRAINTS[name])
-    for entry in metadata.entry_points(group='heat.constraints', name=name):
+    for entry in metadata.entry_points(group="heat.constraints", name=name):
         try:
             return entry.load()
         except Exception:
-            LOG.exception('Failed to load constraint %s', name)
+            LOG.exception("Failed to load constraint %s", name)
     return None
 
 
 def constraint_names() -> set[str]:
     """Names of all known custom constraints (nothing is imported for it but plugin_dirs)."""
     types()
-    found = {entry.name for entry in metadata.entry_points(group='heat.constraints')}
+    found = {entry.name for entry in metadata.entry_points(group="heat.constraints")}
     return found | set(BUILT_IN_CONSTRAINTS) | set(_plugin_constraints)
-
-
-def _mapping_of(module: Any, *names: str) -> Mapping[str, Any]:
-    """What the first of the mapping functions that the module has gives."""
-    for name in names:
-        function: Callable[[], Any] | None = getattr(module, name, None)
-        if not callable(function):
-            continue
-        try:
-            found = function()
-        except Exception:
-            LOG.error('Failed to load %(mapping_name)s from %(module)s', {'mapping_name': name, 'module': module})
-            raise
-        if isinstance(found, Mapping):
-            return found
-        if found is not None:
-            LOG.error('Invalid type for %(mapping_name)s from %(module)s', {'mapping_name': name, 'module': module})
-    return {}
-
-
-def _plugin_modules(directories: list[str] | None) -> list[Any]:
-    """The modules of the plugin directories, imported as members of one package."""
-    existing = [path for path in directories or [] if os.path.isdir(path)]
-    if not existing:
-        return []
-    from openkeel_heat.resources.kit import plugin_modules
-    return list(plugin_modules.load_all(existing))
 
 
 def global_env() -> Any:
@@ -407,15 +388,19 @@ def _load_global_env() -> Any:
     table = types()
     for name in table:
         target = table.target(name)
-        env.register_class(name, environment.LazyClass(functools.partial(table.__getitem__, name), target)
-                           if isinstance(target, str) else target)
+        env.register_class(
+            name,
+            environment.LazyClass(functools.partial(table.__getitem__, name), target)
+            if isinstance(target, str)
+            else target,
+        )
     env.constraints = _Constraints()  # type: ignore[assignment]
-    env.event_sink_classes = _EntryPoints('heat.event_sinks', BUILT_IN_EVENT_SINKS)
-    for entry in metadata.entry_points(group='heat.stack_lifecycle_plugins'):
+    env.event_sink_classes = _EntryPoints("heat.event_sinks", BUILT_IN_EVENT_SINKS)
+    for entry in metadata.entry_points(group="heat.stack_lifecycle_plugins"):
         try:
             env.register_stack_lifecycle_plugin(entry.name, entry.load())
         except Exception:
-            LOG.exception('Failed to load stack lifecycle plugin %s', entry.name)
+            LOG.exception("Failed to load stack lifecycle plugin %s", entry.name)
     environment.read_global_environment(env, cfg.CONF.environment_dir)
     return env
 
@@ -425,25 +410,29 @@ class _TemplateResources:
 
     def template_resource_class(self) -> Any:
         from openkeel_heat.resources.kit.template_resource import TemplateResource
+
         return TemplateResource
 
     def read_template(self, template_name: str, user_resource: bool) -> str:
         from openkeel_heat.resources.kit import template_resource as module
+
         schemes = module.REMOTE_SCHEMES if user_resource else module.LOCAL_SCHEMES
         return module.TemplateResource.get_template_file(template_name, schemes)
 
     def generate_class(self, name: str, data: str, param_defaults: Mapping[str, Any]) -> Any:
         from openkeel_heat.resources.kit.template_resource import generate_class_from_template
+
         return generate_class_from_template(name, data, param_defaults)
 
 
 def _visible(context: Any, name: str, cls: Any) -> bool:
     """Whether a context may see a type: its policy, and that its service is there."""
     from openkeel_heat.common import policy
+
     try:
         return policy.get_resource_enforcer().allows(context, name) and bool(cls.is_service_available(context)[0])
     except Exception as ex:
-        LOG.debug('Type %(name)s is not shown: %(why)s', {'name': name, 'why': ex})
+        LOG.debug("Type %(name)s is not shown: %(why)s", {"name": name, "why": ex})
         return False
 
 

@@ -13,6 +13,7 @@ A type declares schemata as class attributes and implements some of::
 what it returned until it is true. What runs them, and when, is :mod:`.lifecycle`.
 Nothing here knows the database: see :mod:`.store` and :mod:`.record`.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -32,9 +33,11 @@ from openkeel_heat.resources.kit.properties import Properties
 from openkeel_heat.resources.kit.record import ResourceRecord
 from openkeel_heat.resources.kit.signals import NoActionRequired, Signals
 
-__all__ = ['NoActionRequired', 'PollDelay', 'Resource', 'ResourceRecord', 'UpdateReplace']
+__all__ = ["NoActionRequired", "PollDelay", "Resource", "ResourceRecord", "UpdateReplace"]
 
 LOG = logging.getLogger(__name__)
+
+_LONGEST_ID = 255
 
 
 class PollDelay(Exception):
@@ -48,6 +51,7 @@ class PollDelay(Exception):
 
 def _register_class(resource_type: str, resource_class: type[Resource]) -> None:
     from openkeel_heat.resources.kit import registry
+
     registry.types().register(resource_type, resource_class)
 
 
@@ -63,9 +67,10 @@ class Resource(Signals):
 
     base_attributes_schema = {
         SHOW: attributes.Schema(
-            _('All that the service tells about the resource.'),
+            _("All that the service tells about the resource."),
             cache_mode=attributes.Schema.CACHE_NONE,
-            type=attributes.Schema.MAP),
+            type=attributes.Schema.MAP,
+        ),
     }
 
     # Calls services on the user's behalf after the request has ended.
@@ -101,27 +106,32 @@ class Resource(Signals):
         return super().__new__(actual)
 
     def __init__(self, name: str, definition: Any, stack: Any) -> None:
-        if '/' in name:
+        if "/" in name:
             raise exception.StackValidationFailed(message=_('Resource name may not contain "/"'))
         self.stack = stack
         self.context = stack.context
         self.name = name
         self.t = definition
         self.abandon_in_progress = False
-        self.converge = bool(getattr(stack, 'converge', False))
+        self.converge = bool(getattr(stack, "converge", False))
         self.old_template_id: int | None = None
         # A resource without a row in a stack that goes away counts as gone.
         gone = stack.action if stack.action in (self.DELETE, self.ROLLBACK) else self.INIT
-        self.record = ResourceRecord(name=name, action=gone, created_at=getattr(stack, 'created_time', None),
-                                     updated_at=getattr(stack, 'updated_time', None))
-        if getattr(stack, 'in_convergence_check', False):
+        self.record = ResourceRecord(
+            name=name,
+            action=gone,
+            created_at=getattr(stack, "created_time", None),
+            updated_at=getattr(stack, "updated_time", None),
+        )
+        if getattr(stack, "in_convergence_check", False):
             self._load_node_data()
         self.reparse(client_resolve=False)
         self._init_attributes()
 
     def _init_attributes(self) -> None:
         self.attributes = attributes.Attributes(
-            self.name, {**self.attributes_schema, **self.base_attributes_schema}, self._resolve_any_attribute)
+            self.name, {**self.attributes_schema, **self.base_attributes_schema}, self._resolve_any_attribute
+        )
 
     def _load_node_data(self) -> None:
         """While one node is processed, all that is known of other resources is what arrived with it."""
@@ -132,7 +142,11 @@ class Resource(Signals):
         if data is not None:
             record = self.record
             record.id, record.uuid, record.action, record.status = (
-                data.primary_key, data.uuid, data.action, data.status)
+                data.primary_key,
+                data.uuid,
+                data.action,
+                data.status,
+            )
 
     def load_record(self, record: ResourceRecord) -> None:
         """Take a row over (the engine calls this after making the object)."""
@@ -201,7 +215,7 @@ class Resource(Signals):
 
     @classmethod
     def getdoc(cls) -> str:
-        return _('No description available') if cls.__doc__ is None else pydoc.getdoc(cls)
+        return _("No description available") if cls.__doc__ is None else pydoc.getdoc(cls)
 
     def type(self) -> str:
         return self.t.resource_type
@@ -221,8 +235,8 @@ class Resource(Signals):
         if self.stack.id is None:
             return text
         if self.resource_id is not None:
-            text += ' [%s]' % self.resource_id
-        return '%s %s' % (text, self.stack)
+            text += " [%s]" % self.resource_id
+        return "%s %s" % (text, self.stack)
 
     def __eq__(self, other: object) -> bool:
         """Equal: same name and same resolved definition."""
@@ -272,12 +286,12 @@ class Resource(Signals):
     # services ---------------------------------------------------------
     def client(self, name: str | None = None, version: str | None = None) -> Any:
         client_name = name or self.default_client_name
-        assert client_name, 'Must specify client name'
+        assert client_name, "Must specify client name"
         return self.stack.clients.client(client_name, version)
 
     def client_plugin(self, name: str | None = None) -> Any:
         client_name = name or self.default_client_name
-        assert client_name, 'Must specify client name'
+        assert client_name, "Must specify client name"
         return self.stack.clients.client_plugin(client_name)
 
     def _default_client_plugin(self) -> Any:
@@ -286,28 +300,28 @@ class Resource(Signals):
         return NoClientPlugin(self.context) if plugin is None else plugin
 
     def keystone(self) -> Any:
-        return self.client('keystone')
+        return self.client("keystone")
 
     def nova(self) -> Any:
-        return self.client('nova')
+        return self.client("nova")
 
     def swift(self) -> Any:
-        return self.client('swift')
+        return self.client("swift")
 
     def neutron(self) -> Any:
-        return self.client('neutron')
+        return self.client("neutron")
 
     def cinder(self) -> Any:
-        return self.client('cinder')
+        return self.client("cinder")
 
     def trove(self) -> Any:
-        return self.client('trove')
+        return self.client("trove")
 
     def heat(self) -> Any:
-        return self.client('heat')
+        return self.client("heat")
 
     def glance(self) -> Any:
-        return self.client('glance')
+        return self.client("glance")
 
     @classmethod
     def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
@@ -323,36 +337,37 @@ class Resource(Signals):
         reason: str | None = None
         for service_type in plugin.service_types:
             if not plugin.does_endpoint_exist(service_type=service_type, service_name=name):
-                reason = _('{0} {1} endpoint is not in service catalog.').format(name, service_type)
+                reason = _("{0} {1} endpoint is not in service catalog.").format(name, service_type)
                 continue
             missing = next((ext for ext in cls._required_extensions() if not plugin.has_extension(ext)), None)
             if missing is None:
                 return True, None
-            reason = _('Required extension {0} in {1} service is not available.').format(missing, name)
+            reason = _("Required extension {0} in {1} service is not available.").format(missing, name)
         return False, reason
 
     @classmethod
     def _required_extensions(cls) -> list[str]:
         wanted = cls.required_service_extension or []
-        return re.split(' |,', wanted) if isinstance(wanted, str) else list(wanted)
+        return re.split(" |,", wanted) if isinstance(wanted, str) else list(wanted)
 
     @classmethod
     def _validate_service_availability(cls, context: Any, resource_type: str) -> None:
         try:
             available, reason = cls.is_service_available(context)
         except Exception as ex:
-            LOG.exception('Resource type %s unavailable', resource_type)
+            LOG.exception("Resource type %s unavailable", resource_type)
             available, reason = False, str(ex)
         if not available:
             unavailable = exception.ResourceTypeUnavailable(
-                resource_type=resource_type, service_name=cls.default_client_name, reason=reason)
-            LOG.info('%s', unavailable)
+                resource_type=resource_type, service_name=cls.default_client_name, reason=reason
+            )
+            LOG.info("%s", unavailable)
             raise unavailable
 
     @classmethod
     def check_is_substituted(cls, new_res_type: Any) -> bool:
         """Whether a resource may become one of that class in place."""
-        status = getattr(cls, 'support_status', None)
+        status = getattr(cls, "support_status", None)
         return status is not None and status.is_substituted(new_res_type)
 
     # validation -------------------------------------------------------
@@ -378,12 +393,12 @@ class Resource(Signals):
     @classmethod
     def validate_deletion_policy(cls, policy: str) -> None:
         text = None
-        if policy not in ('Delete', 'Retain', 'Snapshot'):
+        if policy not in ("Delete", "Retain", "Snapshot"):
             text = _('Invalid deletion policy "%s"') % policy
-        elif policy == 'Snapshot' and not callable(getattr(cls, 'handle_snapshot_delete', None)):
+        elif policy == "Snapshot" and not callable(getattr(cls, "handle_snapshot_delete", None)):
             text = _('"%s" deletion policy not supported') % policy
         if text:
-            raise exception.StackValidationFailed(message=text, path=['DeletionPolicy'])
+            raise exception.StackValidationFailed(message=text, path=["DeletionPolicy"])
 
     def validate_external(self) -> None:
         """The object named by ``external_id`` must exist."""
@@ -396,19 +411,21 @@ class Resource(Signals):
             if not self._default_client_plugin().is_not_found(ex):
                 raise
             raise exception.StackValidationFailed(
-                message=_('Invalid external resource: Resource %(external_id)s (%(type)s) can not be found.')
-                % {'external_id': self.external_id, 'type': self.type()}) from ex
+                message=_("Invalid external resource: Resource %(external_id)s (%(type)s) can not be found.")
+                % {"external_id": self.external_id, "type": self.type()}
+            ) from ex
 
     def _verify_check_conditions(self, checks: list[dict[str, Any]]) -> None:
         """Raise with all the conditions ({attr, expected, current}) that do not hold."""
+
         def holds(check: dict[str, Any]) -> bool:
-            expected, current = check['expected'], check['current']
+            expected, current = check["expected"], check["current"]
             return current in expected if isinstance(expected, list) else current == expected
 
         text = _("'%(attr)s': expected '%(expected)s', got '%(current)s'")
         wrong = [text % check for check in checks if not holds(check)]
         if wrong:
-            raise exception.Error('; '.join(wrong))
+            raise exception.Error("; ".join(wrong))
 
     def verify_presence(self) -> None:
         """Raise if the object is known to be gone: all that a check can say of a type without ``handle_check``."""
@@ -424,8 +441,12 @@ class Resource(Signals):
     def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> Any:
         resource_id, data, metadata = self._get_resource_info(resource_data)
         if not resource_id:
-            raise exception.ResourceFailure(Exception(_('Resource ID was not provided.')), self)
-        self.resource_id_set(resource_id)
+            raise exception.ResourceFailure(Exception(_("Resource ID was not provided.")), self)
+        if not isinstance(resource_id, (str, int, float)) or len(str(resource_id)) > _LONGEST_ID:
+            raise exception.ResourceFailure(
+                Exception(_('"resource_id" must be a string of no more than %d characters') % _LONGEST_ID), self
+            )
+        self.resource_id_set(str(resource_id))
         if isinstance(data, dict):
             for key, value in data.items():
                 self.data_set(key, value)
@@ -433,7 +454,7 @@ class Resource(Signals):
 
     def _get_resource_info(self, resource_data: Mapping[str, Any] | None) -> tuple[Any, Any, Any]:
         data = resource_data or {}
-        return data.get('resource_id'), data.get('resource_data'), data.get('metadata')
+        return data.get("resource_id"), data.get("resource_data"), data.get("metadata")
 
     def prepare_abandon(self) -> dict[str, Any]:
         """What an abandoned stack's export says about it."""
@@ -443,19 +464,20 @@ class Resource(Signals):
     def snapshot_data(self) -> dict[str, Any]:
         """What a snapshot or an export keeps of it."""
         return {
-            'name': self.name,
-            'resource_id': self.resource_id,
-            'type': self.type(),
-            'action': self.action,
-            'status': self.status,
-            'metadata': self.metadata_get(),
-            'resource_data': self.data(),
+            "name": self.name,
+            "resource_id": self.resource_id,
+            "type": self.type(),
+            "action": self.action,
+            "status": self.status,
+            "metadata": self.metadata_get(),
+            "resource_data": self.data(),
         }
 
     def cancel_grace_period(self) -> float | None:
         """Seconds an action in progress may go on after a cancellation; None: cancel at once."""
         from oslo_config import cfg
-        if callable(getattr(self, 'handle_%s_cancel' % self.action.lower(), None)):
+
+        if callable(getattr(self, "handle_%s_cancel" % self.action.lower(), None)):
             return None
         return cfg.CONF.error_wait_time
 
@@ -470,11 +492,11 @@ class Resource(Signals):
 
     def can_resume_polling(self, action: str) -> bool:
         """Whether check_<action>_complete can go on with handler_data_on_resume."""
-        return callable(getattr(self, 'check_%s_complete' % action.lower(), None))
+        return callable(getattr(self, "check_%s_complete" % action.lower(), None))
 
     # generated templates ----------------------------------------------
     @classmethod
-    def resource_to_template(cls, resource_type: str, template_type: str = 'cfn') -> dict[str, Any]:
+    def resource_to_template(cls, resource_type: str, template_type: str = "cfn") -> dict[str, Any]:
         return generated.resource_to_template(cls, resource_type, template_type)
 
     build_template_dict = staticmethod(generated.build_template_dict)
@@ -482,4 +504,3 @@ class Resource(Signals):
     @classmethod
     def is_hidden(cls) -> bool:
         return cls.support_status.status == support.HIDDEN
-

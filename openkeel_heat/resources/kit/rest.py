@@ -20,16 +20,16 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from oslo_log import log as logging
 
 from openkeel_heat.clients import patience, polling
-from openkeel_heat.clients.rest import RestClient, perhaps_carried_out
+from openkeel_heat.clients.rest import RestClient, made_without_id, outcome_unknown, perhaps_carried_out
 from openkeel_heat.common import clock, exceptions
 from openkeel_heat.common.i18n import _
+from openkeel_heat.resources.kit.api_object import ApiObject
 from openkeel_heat.resources.kit.properties import Properties
 from openkeel_heat.resources.kit.resource import Resource
 
@@ -43,41 +43,14 @@ VALUE_SPECS = "value_specs"
 UNSURE = "perhaps_created"
 #: Looks for such an object, and seconds before the first; the pause doubles.
 LOOKS, LOOK_PAUSE = 3, 1.0
+#: resource_data: the collection of an object, where not all of a type have the same.
+PLACE = "collection_path"
+#: Attributes of which it has been told that services do not show them.
+_absent: set[tuple[type, str]] = set()
 #: Seconds for which what was seen at the end of an action is good for attributes.
 FRESH = 2.0
 #: Clocks of two machines may differ by so many seconds.
 SKEW = 10.0
-
-
-@dataclass(frozen=True)
-class ApiObject:
-    """Where a service has the objects of a type, and how it tells their state."""
-
-    path: str
-    key: str
-    keys: str = ""
-    update_method: str = "PUT"
-    status: str = ""
-    ready: tuple[str, ...] = ("ACTIVE",)
-    busy: tuple[str, ...] = ("BUILD", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE")
-    failed: tuple[str, ...] = ("ERROR",)
-    name: str = "name"
-    microversion: str | None = None
-    #: The field of the id.
-    id: str = "id"
-    #: The collection with all fields, if it is not *path*.
-    list_path: str = ""
-    #: DELETE only begins the deletion; None: for objects with a state.
-    slow_delete: bool | None = None
-
-    @property
-    def collection(self) -> str:
-        """The envelope of lists."""
-        return self.keys or f"{self.key}s"
-
-    @property
-    def deletes_slowly(self) -> bool:
-        return bool(self.status) if self.slow_delete is None else self.slow_delete
 
 
 class RestResource(Resource):
@@ -114,8 +87,33 @@ class RestResource(Resource):
     def collection_path(self) -> str:
         return self.api_object.path
 
+    def place(self) -> str:
+        """The collection that the object was made in.
+
+        Where it depends on properties it is noted with the resource: what names meant then they may not mean any more,
+        and stored properties are as they were given. Of one that was made otherwise the properties tell, once more
+        translated; what cannot be found again stays as it is, and is not found.
+        """
+        if type(self).collection_path is RestResource.collection_path:
+            return self.collection_path()
+        known: str | None = self.data().get(PLACE)
+        if known:
+            return known
+        live = self._properties
+        given: Properties = self.frozen_definition().properties(self.properties_schema, self.context)
+        self.translate_properties(given, ignore_resolve_error=True)
+        self._properties = given
+        try:
+            return self.collection_path()
+        finally:
+            self._properties = live
+
+    def _note_place(self) -> None:
+        if type(self).collection_path is not RestResource.collection_path:
+            self.data_set(PLACE, self.collection_path())
+
     def object_path(self) -> str:
-        return f"{self.collection_path()}/{quote(str(self.resource_id), safe='')}"
+        return f"{self.place()}/{quote(str(self.resource_id), safe='')}"
 
     def _envelope(self, body: Any) -> Any:
         return {self.api_object.key: body} if self.api_object.key else body
@@ -139,16 +137,18 @@ class RestResource(Resource):
     def _show_resource(self) -> Any:
         return self.api.show(self.object_path(), self.api_object.key, microversion=self.api_object.microversion)
 
-    def observe(self) -> dict[str, Any]:
-        """The object as it is, seen together with others that are waited for."""
+    def observe(self, leaving: bool = False) -> dict[str, Any]:
+        """The object as it is, seen together with others that are waited for; *leaving*: its deletion was asked for."""
         api = self.api_object
         seen: dict[str, Any] = self.client_plugin().observe(
             self.object_path(),
-            api.list_path or self.collection_path(),
+            # In lists objects are told apart by "id".
+            (api.list_path or self.place()) if api.id == "id" else "",
             api.key,
             api.collection,
             str(self.resource_id),
             microversion=api.microversion,
+            leaving=leaving,
         )
         return seen
 
@@ -183,13 +183,21 @@ class RestResource(Resource):
             body[name] = self.physical_resource_name()
         return body
 
+    def _answered(self, method: str, body: Any) -> dict[str, Any]:
+        """A body, if the method of a type gave one."""
+        if not isinstance(body, Mapping):
+            text = _("%(cls)s.%(method)s answered %(kind)s, not the fields to be sent")
+            raise TypeError(text % {"cls": type(self).__name__, "method": method, "kind": type(body).__name__})
+        return dict(body)
+
     def given_properties(self) -> dict[str, Any]:
         return {key: value for key, value in self.properties.items() if value is not None}
 
     # --- create
 
     def handle_create(self) -> Any:
-        made = self.make(self.create_body(self.given_properties()))
+        made = self.make(self._answered("create_body", self.create_body(self.given_properties())))
+        self._note_place()
         self.resource_id_set(str(made[self.api_object.id]))
         return made
 
@@ -200,14 +208,27 @@ class RestResource(Resource):
             if found is not None:
                 return {self.api_object.id: found}
             try:
-                return self.send_creation(body)
+                made = self.send_creation(body)
+                if made.get(self.api_object.id) is None:
+                    raise made_without_id(self.api_object.key)
+                return made
             except Exception as error:
+                self.note_doubt(error)
                 if not perhaps_carried_out(error) or self._looks >= LOOKS:
                     raise
                 LOG.warning("The answer to the creation of %(name)s was lost: %(why)s", {"name": self, "why": error})
-                self.data_set(UNSURE, "1")
                 self._looks = 1
                 patience.wait(LOOK_PAUSE, error)
+
+    def note_doubt(self, error: BaseException) -> None:
+        """Note that something may have been made all the same: who deletes the resource will look for it."""
+        if outcome_unknown(error):
+            self.data_set(UNSURE, "1")
+
+    def forget_doubt(self) -> None:
+        """The object is known."""
+        if self.data().get(UNSURE):
+            self.data_delete(UNSURE)
 
     def send_creation(self, body: dict[str, Any]) -> dict[str, Any]:
         """The request that makes the object; answers it, or its id at least."""
@@ -226,7 +247,7 @@ class RestResource(Resource):
     def check_create_complete(self, made: Any) -> bool:
         done = self._settled(made if isinstance(made, Mapping) else None)
         if done and self._looks:
-            self.data_delete(UNSURE)
+            self.forget_doubt()
         return done
 
     # --- state
@@ -248,8 +269,19 @@ class RestResource(Resource):
         if status in self.api_object.busy:
             return False
         if status in self.api_object.failed:
-            raise self.error_of(shown, status)
-        raise exceptions.ResourceUnknownStatus(resource_status=status, result=_("Resource is not built"))
+            raise self._error_of(shown, status)
+        result = _("Resource is not built")
+        if self.api_object.status not in shown:
+            result += _(' (the service shows no "%s")') % self.api_object.status
+        raise exceptions.ResourceUnknownStatus(resource_status=status, result=result)
+
+    def _error_of(self, shown: dict[str, Any], status: str) -> Exception:
+        error = self.error_of(shown, status)
+        if not isinstance(error, Exception):
+            text = _("%(cls)s.error_of answered %(kind)s, not an error; the object went to status %(status)s")
+            where = {"cls": type(self).__name__, "kind": type(error).__name__, "status": status}
+            error = TypeError(text % where)
+        return error
 
     def error_of(self, shown: dict[str, Any], status: str) -> Exception:
         """The error for an object that failed."""
@@ -260,7 +292,7 @@ class RestResource(Resource):
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> Any:
         if not prop_diff:
             return None
-        body = self.update_body(dict(prop_diff))
+        body = self._answered("update_body", self.update_body(dict(prop_diff)))
         return self.change(body) if body else None
 
     def change(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -295,7 +327,7 @@ class RestResource(Resource):
         if not deleted:
             return True
         with self._default_client_plugin().ignore_not_found:
-            return self.is_deleted(self.observe())
+            return self.is_deleted(self.observe(leaving=True))
         return True
 
     def is_deleted(self, shown: dict[str, Any]) -> bool:
@@ -333,7 +365,15 @@ class RestResource(Resource):
     def _resolve_attribute(self, name: str) -> Any:
         if self.resource_id is None:
             return None
-        return self.shown_recently().get(self.attribute_fields.get(name, name))
+        field = self.attribute_fields.get(name, name)
+        shown = self.shown_recently()
+        if field not in shown and (type(self), name) not in _absent:
+            _absent.add((type(self), name))
+            LOG.warning(
+                "Attribute %(name)s of %(cls)s has no value: the service shows no %(field)s, only %(known)s",
+                {"name": name, "cls": type(self).__name__, "field": field, "known": ", ".join(sorted(shown))},
+            )
+        return shown.get(field)
 
     def shown_recently(self) -> dict[str, Any]:
         """The object, for reading several attributes: not asked for each time as long as nothing happened to it."""
@@ -370,10 +410,15 @@ class RestResource(Resource):
             return None
         api = self.api_object
         listed = self.api.list(
-            api.list_path or self.collection_path(), api.collection, {field: name}, microversion=api.microversion
+            api.list_path or self.place(), api.collection, {field: name}, microversion=api.microversion
         )
         found = [one for one in listed if one.get(field) == name and (made_up or self._is_younger(one))]
-        return str(found[0][api.id]) if len(found) == 1 else None
+        if len(found) != 1:
+            return None
+        if found[0].get(api.id) is None:
+            text = _('what the service has in %(path)s shows no field "%(field)s" that could be the id')
+            raise exceptions.Error(text % {"path": self.place(), "field": api.id})
+        return str(found[0][api.id])
 
     def _is_younger(self, shown: Mapping[str, Any]) -> bool:
         created, began = shown.get("created_at") or shown.get("created"), self.record.created_at

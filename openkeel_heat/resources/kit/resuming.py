@@ -16,6 +16,7 @@ the resource so that the next traversal replaces it). A physical object is never
 * UPDATE: types with ``repeatable_update`` run the whole update again: stored
   properties are still those of before, so the difference is computed anew.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.kit import lifecycle
+from openkeel_heat.resources.kit import acting, break_points, deleting, updating
 from openkeel_heat.resources.kit.steps import Lifecycle
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ class CannotResume(Exception):
     """The plugin cannot tell the state of its object: fail it, so that it is replaced."""
 
 
-def resume_action(resource: Resource, after: Any = None, *, new_template_id: int | None = None,
-                  new_requires: set[int] | None = None) -> Lifecycle:
+def resume_action(
+    resource: Resource, after: Any = None, *, new_template_id: int | None = None, new_requires: set[int] | None = None
+) -> Lifecycle:
     """Go on with the action that ``resource.record`` shows IN_PROGRESS, or raise CannotResume.
 
     The driver has put its own engine id into the row. ``after`` and what follows are
@@ -44,15 +46,15 @@ def resume_action(resource: Resource, after: Any = None, *, new_template_id: int
     """
     resource.resumed = True
     action = resource.action
-    if action in ('CREATE', 'ADOPT'):
+    if action in ("CREATE", "ADOPT"):
         return _resume_create(resource, action)
-    if action == 'UPDATE':
+    if action == "UPDATE":
         if not resource.repeatable_update or after is None:
-            raise CannotResume(_('update of %s') % resource.name)
+            raise CannotResume(_("update of %s") % resource.name)
         return _resume_update(resource, after, new_template_id, new_requires)
-    if action == 'DELETE':
-        return lifecycle._delete(resource, started=True)
-    if action in ('CHECK', 'SUSPEND', 'RESUME', 'SNAPSHOT'):
+    if action == "DELETE":
+        return deleting.delete_from(resource, started=True)
+    if action in ("CHECK", "SUSPEND", "RESUME", "SNAPSHOT"):
         return _repeat(resource, action)
     raise CannotResume(action)
 
@@ -67,36 +69,39 @@ def _resume_create(resource: Resource, action: str) -> Lifecycle:
         handler_data = resource.handler_data_on_resume(action)
 
         def body() -> Lifecycle:
-            yield from lifecycle._poll(resource, action.lower(), action.lower(), handler_data)
-    elif resource.repeatable_create and action == 'CREATE':
+            yield from acting.poll(resource, action.lower(), action.lower(), handler_data)
+    elif resource.repeatable_create and action == "CREATE":
+
         def body() -> Lifecycle:
-            yield from lifecycle._handle(resource, action)
+            yield from acting.handle(resource, action)
     else:
-        raise CannotResume(_('%(action)s of %(name)s') % {'action': action, 'name': resource.name})
+        raise CannotResume(_("%(action)s of %(name)s") % {"action": action, "name": resource.name})
     return _resumed_create(resource, action, body)
 
 
 def _resumed_create(resource: Resource, action: str, body: Callable[[], Lifecycle]) -> Lifecycle:
-    yield from lifecycle._recorded(resource, action, body, started=True)
-    if resource.stack.action == 'CREATE' and action == 'CREATE':
-        yield from lifecycle._break_if_required(resource, 'CREATE', 'post-create')
+    yield from acting.recorded(resource, action, body, started=True)
+    if resource.stack.action == "CREATE" and action == "CREATE":
+        yield from break_points.stop_if_set(resource, "CREATE", "post-create")
 
 
-def _resume_update(resource: Resource, after: Any, new_template_id: int | None,
-                   new_requires: set[int] | None) -> Lifecycle:
+def _resume_update(
+    resource: Resource, after: Any, new_template_id: int | None, new_requires: set[int] | None
+) -> Lifecycle:
     before = resource.frozen_definition()
     after_props, before_props = resource._prepare_update_props(after, before)
 
     def body() -> Lifecycle:
-        yield from lifecycle._update_in_place(resource, after, before, after_props, before_props, new_template_id,
-                                              new_requires)
+        yield from updating.update_in_place(
+            resource, after, before, after_props, before_props, new_template_id, new_requires
+        )
 
-    yield from lifecycle._recorded(resource, 'UPDATE', body, expected=(UpdateReplace,), started=True)
-    yield from lifecycle._break_if_required(resource, 'UPDATE', 'post-update')
+    yield from acting.recorded(resource, "UPDATE", body, expected=(UpdateReplace,), started=True)
+    yield from break_points.stop_if_set(resource, "UPDATE", "post-update")
 
 
 def _repeat(resource: Resource, action: str) -> Lifecycle:
     with resource.frozen_properties():
-        yield from lifecycle._recorded(resource, action, lambda: lifecycle._handle(resource, action), started=True)
-    if action == 'SNAPSHOT':
+        yield from acting.recorded(resource, action, lambda: acting.handle(resource, action), started=True)
+    if action == "SNAPSHOT":
         resource.stack.store.save_snapshot(resource, resource.stack.current_traversal, resource.snapshot_data())

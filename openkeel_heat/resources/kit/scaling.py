@@ -13,6 +13,7 @@ The metadata are read and written by Python Heat's engines, too::
 Two older forms are understood: ``{"cooldown": {MOMENT: reason}}`` and ``{MOMENT: reason}``, with the moment of the last
 change.
 """
+
 from __future__ import annotations
 
 import datetime
@@ -25,18 +26,25 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit.groups import needs_update, next_batch
 
 ADJUSTMENT_TYPES = (EXACT_CAPACITY, CHANGE_IN_CAPACITY, PERCENT_CHANGE_IN_CAPACITY) = (
-    "exact_capacity", "change_in_capacity", "percent_change_in_capacity")
+    "exact_capacity",
+    "change_in_capacity",
+    "percent_change_in_capacity",
+)
 
 CFN_ADJUSTMENT_TYPES = (CFN_EXACT_CAPACITY, CFN_CHANGE_IN_CAPACITY, CFN_PERCENT_CHANGE_IN_CAPACITY) = (
-    "ExactCapacity", "ChangeInCapacity", "PercentChangeInCapacity")
+    "ExactCapacity",
+    "ChangeInCapacity",
+    "PercentChangeInCapacity",
+)
 
 IN_PROGRESS, COOLDOWN_END, COOLDOWN = "scaling_in_progress", "cooldown_end", "cooldown"
 
 Metadata = dict[str, Any]
 
 
-def calculate_new_capacity(current: int, adjustment: float, adjustment_type: str, min_adjustment_step: int | None,
-                           minimum: int, maximum: int) -> int:
+def calculate_new_capacity(
+    current: int, adjustment: float, adjustment_type: str, min_adjustment_step: int | None, minimum: int, maximum: int
+) -> int:
     """The size that results; members are whole, so a fraction of one is cut off (but a percentage moves at least one).
 
     Where the limits contradict each other the maximum wins.
@@ -61,8 +69,9 @@ def _part(delta: float, adjustment: float, least: int) -> int:
     return int(math.copysign(max(whole, least), adjustment))
 
 
-def batches(target: int, capacity: int, batch_size: int, min_in_service: int,
-            up_to_date: int = 0) -> Iterator[tuple[int, int]]:
+def batches(
+    target: int, capacity: int, batch_size: int, min_in_service: int, up_to_date: int = 0
+) -> Iterator[tuple[int, int]]:
     """(size after the batch, members that may get the new definition in it) until all have it.
 
     ``up_to_date`` members have the new definition already: what a dead engine has done need not be done again.
@@ -112,8 +121,9 @@ def begun(metadata: Mapping[str, Any]) -> Metadata:
     return {**metadata, IN_PROGRESS: True}
 
 
-def finished(metadata: Mapping[str, Any], cooldown: float | None, reason: str, size_changed: bool,
-             now: datetime.datetime) -> Metadata:
+def finished(
+    metadata: Mapping[str, Any], cooldown: float | None, reason: str, size_changed: bool, now: datetime.datetime
+) -> Metadata:
     """Scaling is over. A change of size begins a new cooldown, which never shortens the present one."""
     after = {**metadata, IN_PROGRESS: False}
     if size_changed:

@@ -4,6 +4,7 @@
 With ``stack_scheduler_hints`` on, filters and weighers of a site can place the members of a
 stack together or apart.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -18,12 +19,12 @@ class SchedulerHintsMixin:
     stack: Any
     uuid: str | None
 
-    HEAT_ROOT_STACK_ID = 'heat_root_stack_id'
-    HEAT_STACK_ID = 'heat_stack_id'
-    HEAT_STACK_NAME = 'heat_stack_name'
-    HEAT_PATH_IN_STACK = 'heat_path_in_stack'
-    HEAT_RESOURCE_NAME = 'heat_resource_name'
-    HEAT_RESOURCE_UUID = 'heat_resource_uuid'
+    HEAT_ROOT_STACK_ID = "heat_root_stack_id"
+    HEAT_STACK_ID = "heat_stack_id"
+    HEAT_STACK_NAME = "heat_stack_name"
+    HEAT_PATH_IN_STACK = "heat_path_in_stack"
+    HEAT_RESOURCE_NAME = "heat_resource_name"
+    HEAT_RESOURCE_UUID = "heat_resource_uuid"
 
     def _scheduler_hints(self, scheduler_hints: dict[str, Any] | None) -> dict[str, Any] | None:
         """The user's hints, with those of the stack when they are wanted."""
@@ -42,5 +43,7 @@ class SchedulerHintsMixin:
 
 def _path_in_stack(stack: Any) -> list[str]:
     """The stacks from the outermost inwards; hints are texts and lists of texts only."""
-    return [stack_name if resource_name is None else f'{resource_name},{stack_name}'
-            for resource_name, stack_name in stack.path_in_stack()]
+    return [
+        stack_name if resource_name is None else f"{resource_name},{stack_name}"
+        for resource_name, stack_name in stack.path_in_stack()
+    ]

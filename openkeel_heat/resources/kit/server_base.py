@@ -12,6 +12,7 @@ deployments) and ``os-collect-config`` (how the agent on the server finds this v
 A subclass declares the properties ``software_config_transport`` and ``deployment_swift_data`` and
 says in ``user_data_software_config()`` whether the server takes part.
 """
+
 from __future__ import annotations
 
 import uuid
@@ -24,10 +25,10 @@ from oslo_serialization import jsonutils
 from openkeel_heat.common import config, exceptions as exception, passwords
 from openkeel_heat.resources.kit.stack_user import StackUser
 
-DEPLOYMENTS, COLLECT_CONFIG = 'deployments', 'os-collect-config'
+DEPLOYMENTS, COLLECT_CONFIG = "deployments", "os-collect-config"
 
 # Sections of the agent's configuration that a transport fills.
-_SECTIONS = ('heat', 'zaqar', 'cfn', 'request')
+_SECTIONS = ("heat", "zaqar", "cfn", "request")
 
 
 class BaseServer(StackUser):
@@ -35,15 +36,22 @@ class BaseServer(StackUser):
 
     physical_resource_name_limit = config.register_all(cfg.CONF).max_server_name_length
 
-    entity = 'servers'
+    entity = "servers"
 
     # Names that subclasses have.
     NAME, SOFTWARE_CONFIG_TRANSPORT, DEPLOYMENT_SWIFT_DATA = (
-        'name', 'software_config_transport', 'deployment_swift_data')
-    CONTAINER, OBJECT = 'container', 'object'
+        "name",
+        "software_config_transport",
+        "deployment_swift_data",
+    )
+    CONTAINER, OBJECT = "container", "object"
     POLL_SERVER_CFN, POLL_SERVER_HEAT, POLL_TEMP_URL, ZAQAR_MESSAGE = (
-        'POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE')
-    NAME_ATTR, OS_COLLECT_CONFIG = 'name', 'os_collect_config'
+        "POLL_SERVER_CFN",
+        "POLL_SERVER_HEAT",
+        "POLL_TEMP_URL",
+        "ZAQAR_MESSAGE",
+    )
+    NAME_ATTR, OS_COLLECT_CONFIG = "name", "os_collect_config"
 
     def __init__(self, name: str, json_snippet: Any, stack: Any) -> None:
         super().__init__(name, json_snippet, stack)
@@ -60,22 +68,22 @@ class BaseServer(StackUser):
     # credentials ------------------------------------------------------
     @property
     def access_key(self) -> str | None:
-        return self.data().get('access_key')
+        return self.data().get("access_key")
 
     @property
     def secret_key(self) -> str | None:
-        return self.data().get('secret_key')
+        return self.data().get("secret_key")
 
     @property
     def password(self) -> str | None:
-        return self.data().get('password')
+        return self.data().get("password")
 
     @password.setter
     def password(self, password: str | None) -> None:
         if password is None:
-            self.data_delete('password')
+            self.data_delete("password")
         else:
-            self.data_set('password', password, True)
+            self.data_set("password", password, True)
 
     def _create_transport_credentials(self, props: Mapping[str, Any]) -> None:
         if self.transport_poll_server_cfn(props):
@@ -83,9 +91,17 @@ class BaseServer(StackUser):
             self._create_keypair()
         elif self.transport_poll_server_heat(props) or self.transport_zaqar_message(props):
             if self.password is None:
-                self.password = passwords.generate_openstack_password()
+                self._choose_password()
             self._create_user()
         self._register_access_key()
+
+    def _choose_password(self) -> None:
+        """A user that the transport of before needed may be there; it has key pairs, but no password."""
+        password = passwords.generate_openstack_password()
+        if user_id := self._get_user_id():
+            project_id = self.stack.stack_user_project_id
+            self.keystone().set_stack_domain_user_password(user_id, project_id, password)
+        self.password = password
 
     # which transport --------------------------------------------------
     def _transport_is(self, props: Mapping[str, Any], transport: str) -> bool:
@@ -109,48 +125,51 @@ class BaseServer(StackUser):
 
     def _container_and_object_name(self, props: Mapping[str, Any]) -> tuple[str, str]:
         wanted = props.get(self.DEPLOYMENT_SWIFT_DATA, self.properties[self.DEPLOYMENT_SWIFT_DATA]) or {}
-        container = wanted.get(self.CONTAINER) or self.physical_resource_name() or ''
-        name = wanted.get(self.OBJECT) or self.data().get('metadata_object_name') or str(uuid.uuid4())
+        container = wanted.get(self.CONTAINER) or self.physical_resource_name() or ""
+        name = wanted.get(self.OBJECT) or self.data().get("metadata_object_name") or str(uuid.uuid4())
         return container, name
 
     def _user_section(self) -> dict[str, Any]:
         """How the user of the server signs in."""
         return {
-            'user_id': self._get_user_id(),
-            'password': self.password,
-            'auth_url': self.keystone().server_keystone_endpoint_url(fallback_endpoint=self.context.auth_url),
-            'project_id': self.stack.stack_user_project_id,
-            'region_name': self._get_region_name(),
+            "user_id": self._get_user_id(),
+            "password": self.password,
+            "auth_url": self.keystone().server_keystone_endpoint_url(fallback_endpoint=self.context.auth_url),
+            "project_id": self.stack.stack_user_project_id,
+            "region_name": self._get_region_name(),
         }
 
     def _collector(self, props: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
         """Name and configuration of the collector for the transport."""
         if self.transport_poll_server_heat(props):
-            return 'heat', {**self._user_section(), 'stack_id': self.stack.identifier().stack_path(),
-                            'resource_name': self.name}
+            return "heat", {
+                **self._user_section(),
+                "stack_id": self.stack.identifier().stack_path(),
+                "resource_name": self.name,
+            }
         if self.transport_zaqar_message(props):
-            queue = self.data().get('metadata_queue_id') or self.physical_resource_name()
-            return 'zaqar', {**self._user_section(), 'queue_id': queue}
+            queue = self.data().get("metadata_queue_id") or self.physical_resource_name()
+            return "zaqar", {**self._user_section(), "queue_id": queue}
         if self.transport_poll_server_cfn(props):
-            return 'cfn', {
-                'metadata_url': self.stack.clients.client_plugin('heat').get_cfn_metadata_server_url(),
-                'access_key_id': self.access_key,
-                'secret_access_key': self.secret_key,
-                'stack_name': self.stack.name,
-                'path': '%s.Metadata' % self.name,
+            return "cfn", {
+                "metadata_url": self.stack.clients.client_plugin("heat").get_cfn_metadata_server_url(),
+                "access_key_id": self.access_key,
+                "secret_access_key": self.secret_key,
+                "stack_name": self.stack.name,
+                "path": "%s.Metadata" % self.name,
             }
         if self.transport_poll_temp_url(props):
-            return 'request', {'metadata_url': self._make_temp_urls(props)}
+            return "request", {"metadata_url": self._make_temp_urls(props)}
         return None
 
     def _make_temp_urls(self, props: Mapping[str, Any]) -> str:
         """The URL to get the metadata from; that to put them to is kept for the deployments."""
         container, name = self._container_and_object_name(props)
-        swift = self.client_plugin('swift')
+        swift = self.client_plugin("swift")
         swift.client().put_container(container)
-        self.data_set('metadata_put_url', swift.get_temp_url(container, name))
-        self.data_set('metadata_object_name', name)
-        return swift.get_temp_url(container, name, method='GET')
+        self.data_set("metadata_put_url", swift.get_temp_url(container, name))
+        self.data_set("metadata_object_name", name)
+        return swift.get_temp_url(container, name, method="GET")
 
     def _populate_deployments_metadata(self, meta: Mapping[str, Any], props: Mapping[str, Any]) -> None:
         """Write to the metadata how the agent finds them, and put them where it does."""
@@ -162,32 +181,37 @@ class BaseServer(StackUser):
             for section in _SECTIONS:
                 if section in agent:
                     agent[section] = dict.fromkeys(agent[section])
-            agent['collectors'] = list(self.default_collectors)
+            agent["collectors"] = list(self.default_collectors)
             if collector is not None:
-                agent['collectors'].append(collector[0])
+                agent["collectors"].append(collector[0])
                 agent[collector[0]] = collector[1]
-            agent['collectors'].append('local')
-            return {**new, **current, DEPLOYMENTS: current.get(DEPLOYMENTS) or new.get(DEPLOYMENTS) or [],
-                    COLLECT_CONFIG: agent}
+            agent["collectors"].append("local")
+            return {
+                **new,
+                **current,
+                DEPLOYMENTS: current.get(DEPLOYMENTS) or new.get(DEPLOYMENTS) or [],
+                COLLECT_CONFIG: agent,
+            }
 
         self.metadata_set(dict(meta), merge_metadata=merge)
         self._push(self.metadata_get(), props, collector)
 
-    def _push(self, meta: Mapping[str, Any], props: Mapping[str, Any],
-              collector: tuple[str, dict[str, Any]] | None) -> None:
+    def _push(
+        self, meta: Mapping[str, Any], props: Mapping[str, Any], collector: tuple[str, dict[str, Any]] | None
+    ) -> None:
         """Put the metadata to the places where agents do not ask us, those of before included."""
-        queue_id = self.data().get('metadata_queue_id')
-        if collector is not None and collector[0] == 'zaqar':
-            queue_id = collector[1]['queue_id']
+        queue_id = self.data().get("metadata_queue_id")
+        if collector is not None and collector[0] == "zaqar":
+            queue_id = collector[1]["queue_id"]
         if queue_id:
-            self._queue(queue_id).post({'body': meta, 'ttl': self.client_plugin('zaqar').DEFAULT_TTL})
-            self.data_set('metadata_queue_id', queue_id)
-        if self.data().get('metadata_object_name'):
+            self._queue(queue_id).post({"body": meta, "ttl": self.client_plugin("zaqar").DEFAULT_TTL})
+            self.data_set("metadata_queue_id", queue_id)
+        if self.data().get("metadata_object_name"):
             container, name = self._container_and_object_name(props)
-            self.client('swift').put_object(container, name, jsonutils.dumps(meta))
+            self.client("swift").put_object(container, name, jsonutils.dumps(meta))
 
     def _queue(self, queue_id: str) -> Any:
-        zaqar = self.client_plugin('zaqar')
+        zaqar = self.client_plugin("zaqar")
         return zaqar.create_for_tenant(self.stack.stack_user_project_id, self._user_token()).queue(queue_id)
 
     def metadata_update(self, new_metadata: dict[str, Any] | None = None) -> None:
@@ -212,6 +236,7 @@ class BaseServer(StackUser):
 
     def _change_metadata(self, wanted: dict[str, Any]) -> None:
         """New metadata of the template; what deployments need stays."""
+
         def merge(new: Mapping[str, Any], current: Mapping[str, Any]) -> dict[str, Any]:
             if not self.user_data_software_config():
                 return dict(new)
@@ -243,27 +268,27 @@ class BaseServer(StackUser):
         return not progress
 
     def _delete_temp_url(self) -> None:
-        name = self.data().get('metadata_object_name')
+        name = self.data().get("metadata_object_name")
         if not name:
             return
-        if self.client_plugin().does_endpoint_exist('object-store', 'swift'):
-            with self.client_plugin('swift').ignore_not_found:
+        if self.client_plugin().does_endpoint_exist("object-store", "swift"):
+            with self.client_plugin("swift").ignore_not_found:
                 container, _name = self._container_and_object_name(self.properties)
-                swift = self.client('swift')
+                swift = self.client("swift")
                 swift.delete_object(container, name)
-                if int(swift.head_container(container)['x-container-object-count']) == 0:
+                if int(swift.head_container(container)["x-container-object-count"]) == 0:
                     swift.delete_container(container)
-        self.data_delete('metadata_object_name')
-        self.data_delete('metadata_put_url')
+        self.data_delete("metadata_object_name")
+        self.data_delete("metadata_put_url")
 
     def _delete_queue(self) -> None:
-        queue_id = self.data().get('metadata_queue_id')
+        queue_id = self.data().get("metadata_queue_id")
         if not queue_id:
             return
-        if self.client_plugin().does_endpoint_exist('messaging', 'zaqar'):
-            with self.client_plugin('zaqar').ignore_not_found:
+        if self.client_plugin().does_endpoint_exist("messaging", "zaqar"):
+            with self.client_plugin("zaqar").ignore_not_found:
                 self._queue(queue_id).delete()
-        self.data_delete('metadata_queue_id')
+        self.data_delete("metadata_queue_id")
 
     # attributes -------------------------------------------------------
     def _resolve_attribute(self, name: str) -> Any:

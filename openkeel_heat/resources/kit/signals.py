@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of a resource that receives signals."""
+
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -15,25 +16,26 @@ from openkeel_heat.resources.kit.updates import Updates
 
 LOG = logging.getLogger(__name__)
 
-HOOK_TYPES = ('pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete')
+HOOK_TYPES = ("pre-create", "pre-update", "pre-delete", "post-create", "post-update", "post-delete")
 
 
 class NoActionRequired(Exception):
     """Raised by ``handle_signal`` of a type that ignores this signal: no event is written."""
 
-    def __init__(self, res_name: str = 'Unknown', reason: str = '') -> None:
-        super().__init__(_('The resource %(res)s could not perform scaling action: %(reason)s')
-                         % {'res': res_name, 'reason': reason})
+    def __init__(self, res_name: str = "Unknown", reason: str = "") -> None:
+        super().__init__(
+            _("The resource %(res)s could not perform scaling action: %(reason)s") % {"res": res_name, "reason": reason}
+        )
 
 
 def _signal_text(details: Any) -> str:
     if details is None:
-        return 'No signal details provided'
+        return "No signal details provided"
     if isinstance(details, str):
         return details
-    if isinstance(details, dict) and all(key in details for key in ('previous', 'current', 'reason')):
-        return 'alarm state changed from %(previous)s to %(current)s (%(reason)s)' % details
-    return 'Unknown'
+    if isinstance(details, dict) and all(key in details for key in ("previous", "current", "reason")):
+        return "alarm state changed from %(previous)s to %(current)s (%(reason)s)" % details
+    return "Unknown"
 
 
 class Signals(Updates):
@@ -61,7 +63,7 @@ class Signals(Updates):
         return (yield from self._signalling(details, need_check))
 
     def _signalling(self, details: Any, need_check: bool) -> Generator[Any, None, bool]:
-        unset = bool(details) and 'unset_hook' in details
+        unset = bool(details) and "unset_hook" in details
         if need_check and unset:
             self._signal_check_hook(details)
         if unset:
@@ -75,39 +77,39 @@ class Signals(Updates):
 
     def _signal_check_action(self) -> None:
         if self.action in self.no_signal_actions:
-            self._add_event(self.action, self.status, 'Cannot signal resource during %s' % self.action)
-            raise exception.NotSupported(feature=_('Signal resource during %s') % self.action)
+            self._add_event(self.action, self.status, "Cannot signal resource during %s" % self.action)
+            raise exception.NotSupported(feature=_("Signal resource during %s") % self.action)
 
     def _signal_check_hook(self, details: Any) -> None:
-        if not details or 'unset_hook' not in details:
+        if not details or "unset_hook" not in details:
             return
-        hook = details['unset_hook']
+        hook = details["unset_hook"]
         if hook not in HOOK_TYPES:
             text = _('Invalid hook type "%(hook)s" for %(resource)s')
         elif not self.has_hook(hook):
             text = _('The "%(hook)s" hook is not defined on %(resource)s')
         else:
             return
-        raise exception.InvalidBreakPointHook(message=text % {'hook': hook, 'resource': str(self)})
+        raise exception.InvalidBreakPointHook(message=text % {"hook": hook, "resource": str(self)})
 
     def _unset_hook(self, details: Any) -> None:
-        hook = details['unset_hook']
-        LOG.info('Clearing %(hook)s hook on %(resource)s', {'hook': hook, 'resource': self})
-        self.stack.store.clear_hook(self, hook, 'Hook %s is cleared' % hook)
+        hook = details["unset_hook"]
+        LOG.info("Clearing %(hook)s hook on %(resource)s", {"hook": hook, "resource": self})
+        self.stack.store.clear_hook(self, hook, "Hook %s is cleared" % hook)
 
     def _handle_signal(self, details: Any) -> Generator[Any, None, None]:
-        handler = getattr(self, 'handle_signal', None)
+        handler = getattr(self, "handle_signal", None)
         if not callable(handler):
-            raise exception.ResourceActionNotSupported(action='signal')
+            raise exception.ResourceActionNotSupported(action="signal")
         try:
             result = handler(details)
             if isinstance(result, GeneratorType):
                 result = yield from result
-            self._add_event('SIGNAL', self.status, 'Signal: %s' % result if result else _signal_text(details))
+            self._add_event("SIGNAL", self.status, "Signal: %s" % result if result else _signal_text(details))
         except NoActionRequired:
             pass
         except Exception as ex:
-            if hasattr(self, '_db_res_is_deleted'):
+            if hasattr(self, "_db_res_is_deleted"):
                 return
-            LOG.info('signal %(name)s : %(msg)s', {'name': self, 'msg': ex}, exc_info=True)
+            LOG.info("signal %(name)s : %(msg)s", {"name": self, "msg": ex}, exc_info=True)
             raise exception.ResourceFailure(ex, self) from ex

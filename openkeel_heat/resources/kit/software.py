@@ -6,6 +6,7 @@ the dictionaries that the API answers (``id``, ``config``, ``inputs`` … and ``
 ``status`` …). Calls are made with the project of the resource's context; what is not there is
 ``NotFound``. Each call is committed when it returns.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -38,8 +39,9 @@ class Software(Protocol):
     def show_deployment(self, resource: Resource, deployment_id: str) -> Deployment:
         """The deployment, after looking for a signal where signals have to be fetched."""
 
-    def deploy(self, resource: Resource, deployment_id: str, config: Mapping[str, Any],
-               values: Mapping[str, Any]) -> Deployment:
+    def deploy(
+        self, resource: Resource, deployment_id: str, config: Mapping[str, Any], values: Mapping[str, Any]
+    ) -> Deployment:
         """Give a server a config that is made for this deployment, and tell the server.
 
         ``config``: values of the new config. ``values``: ``server_id``, ``action``, ``status``,

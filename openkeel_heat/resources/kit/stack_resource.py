@@ -6,9 +6,11 @@ A subclass says what the child is (``child_template``, ``child_params``) and cal
 engine through ``stack.nested_stacks``; here it is only started and watched. A watcher is
 woken when the child's state changes (``wake_key``), so polling is a fallback.
 """
+
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oslo_config import cfg
@@ -23,7 +25,7 @@ from openkeel_heat.template import limits
 
 LOG = logging.getLogger(__name__)
 
-EMPTY_TEMPLATE = {'heat_template_version': '2013-05-23'}
+EMPTY_TEMPLATE = {"heat_template_version": "2013-05-23"}
 
 Cookie = dict[str, Any]
 
@@ -42,12 +44,12 @@ class StackResource(Resource):
 
     def acts_for_owner(self) -> bool:
         """Those that scale do; of the others it is what is inside."""
-        if callable(getattr(self, 'handle_signal', None)) or callable(getattr(self, 'adjust', None)):
+        if callable(getattr(self, "handle_signal", None)) or callable(getattr(self, "adjust", None)):
             return True
         try:
             nested = self._parse_nested_stack(self._nested_preview_name(), self.child_template(), self.child_params())
         except Exception:
-            LOG.debug('What is inside of %s cannot be told yet', self.name, exc_info=True)
+            LOG.debug("What is inside of %s cannot be told yet", self.name, exc_info=True)
             return self.requires_deferred_auth
         return bool(nested.acts_for_owner())
 
@@ -55,7 +57,7 @@ class StackResource(Resource):
     @property
     def template_url(self) -> str:
         """Where the template comes from, as it is named in error paths."""
-        return 'nested_stack'
+        return "nested_stack"
 
     def child_template(self) -> Any:
         """The child's template: a mapping or a Template."""
@@ -71,11 +73,14 @@ class StackResource(Resource):
     def child_environment(self, user_params: Any) -> Any:
         """The parent's environment with the child's parameters."""
         from openkeel_heat.template import environment
-        return environment.get_child_environment(self.stack.env, user_params, item_to_remove=self.resource_info,
-                                                 child_resource_name=self.name)
+
+        return environment.get_child_environment(
+            self.stack.env, user_params, item_to_remove=self.resource_info, child_resource_name=self.name
+        )
 
     def _parse_child_template(self, child_template: Any, child_env: Any) -> Any:
         from openkeel_heat.template import Template
+
         raw = child_template.t if isinstance(child_template, Template) else child_template
         return Template.load(raw, files=self.child_template_files(child_env), env=child_env)
 
@@ -92,19 +97,28 @@ class StackResource(Resource):
     def _child_nested_depth(self) -> int:
         deepest = cfg.CONF.max_nested_stack_depth
         if self.stack.nested_depth >= deepest:
-            raise exception.RequestLimitExceeded(message=_('Recursion depth exceeds %d.') % deepest)
+            raise exception.RequestLimitExceeded(message=_("Recursion depth exceeds %d.") % deepest)
         return self.stack.nested_depth + 1
 
-    def _parse_nested_stack(self, stack_name: str, child_template: Any, child_params: Any,
-                            timeout_mins: int | None = None, adopt_data: Any = None) -> Any:
+    def _parse_nested_stack(
+        self,
+        stack_name: str,
+        child_template: Any,
+        child_params: Any,
+        timeout_mins: int | None = None,
+        adopt_data: Any = None,
+    ) -> Any:
         """The child in memory."""
         self._child_nested_depth()
         template = self._compiled_child(child_template, child_params)
         self._validate_nested_resources(template)
         limits.charge_tree(stack_name, len(template.resource_definitions), self._most_resources())
         return self.stack.nested_stacks.build(
-            self, template, name=stack_name,
-            timeout_mins=self.stack.timeout_mins if timeout_mins is None else timeout_mins)
+            self,
+            template,
+            name=stack_name,
+            timeout_mins=self.stack.timeout_mins if timeout_mins is None else timeout_mins,
+        )
 
     @staticmethod
     def _most_resources() -> int | None:
@@ -125,7 +139,8 @@ class StackResource(Resource):
             return
         nested = self.stack.nested_stacks
         total = len(template.resource_definitions) + nested.total_resources(
-            self.root_stack_id or self.stack.root_stack_id())
+            self.root_stack_id or self.stack.root_stack_id()
+        )
         if self.resource_id is not None:
             # What the child has already is in both numbers.
             total -= len(nested.resources(self, self.resource_id))
@@ -151,11 +166,11 @@ class StackResource(Resource):
         except AssertionError:
             raise
         except Exception as ex:
-            place = '%s<%s>' % (self.name, self.template_url)
+            place = "%s<%s>" % (self.name, self.template_url)
             raise exception.StackValidationFailed(error=ex, path=[self.stack.t.RESOURCES, place]) from ex
 
     def _nested_preview_name(self) -> str:
-        return '%s-%s' % (self.stack.name, self.name)
+        return "%s-%s" % (self.stack.name, self.name)
 
     def preview(self) -> Any:
         try:
@@ -179,7 +194,7 @@ class StackResource(Resource):
     def nested_identifier(self) -> identifier.HeatIdentifier | None:
         if self.resource_id is None:
             return None
-        return identifier.HeatIdentifier(self.context.project_id, self.physical_resource_name() or '', self.resource_id)
+        return identifier.HeatIdentifier(self.context.project_id, self.physical_resource_name() or "", self.resource_id)
 
     def has_nested(self) -> bool:
         return self.resource_id is not None or self._nested is not None
@@ -191,7 +206,7 @@ class StackResource(Resource):
         return self._nested
 
     def wake_key(self) -> Any:
-        return None if self.resource_id is None else ('stack', self.resource_id)
+        return None if self.resource_id is None else ("stack", self.resource_id)
 
     def find_physical(self) -> str | None:
         name = self.physical_resource_name()
@@ -208,8 +223,15 @@ class StackResource(Resource):
     def handler_data_on_resume(self, action: str) -> Any:
         return None
 
-    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
-                      check_init_complete: bool = True) -> bool:
+    def _needs_update(
+        self,
+        after: Any,
+        before: Any,
+        after_props: Any,
+        before_props: Any,
+        prev_resource: Any,
+        check_init_complete: bool = True,
+    ) -> bool:
         if self.resource_id is None:
             # Only for the replacements it asks for.
             super()._needs_update(after, before, after_props, before_props, prev_resource, check_init_complete)
@@ -225,17 +247,29 @@ class StackResource(Resource):
         return True
 
     # create -----------------------------------------------------------
-    def create_with_template(self, child_template: Any, user_params: Any = None, timeout_mins: int | None = None,
-                             adopt_data: Any = None) -> None:
+    def create_with_template(
+        self, child_template: Any, user_params: Any = None, timeout_mins: int | None = None, adopt_data: Any = None
+    ) -> None:
         """Start the child."""
         self._child_nested_depth()
-        template = self._compiled_child(child_template, {} if user_params is None else user_params)
+        template = self._compiled_child(child_template, user_params)
         name = self.physical_resource_name()
         assert name is not None
-        child_id = self.stack.nested_stacks.create(
-            self, template, name=name, timeout_mins=self.stack.timeout_mins if timeout_mins is None else timeout_mins,
-            adopt_data=adopt_data)
+        timeout_mins = self.stack.timeout_mins if timeout_mins is None else timeout_mins
+        with self._refusals():
+            child_id = self.stack.nested_stacks.create(
+                self, template, name=name, timeout_mins=timeout_mins, adopt_data=adopt_data
+            )
         self.resource_id_set(child_id)
+
+    @contextlib.contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """What is wrong with the child is told in its own words, as by an engine that was asked for it."""
+        try:
+            yield
+        except exception.HeatException as error:
+            text = str(error).partition("\n")[0]
+            raise exception.ResourceFailure(text, self, action=self.action) from error
 
     def check_create_complete(self, cookie: Any = None) -> bool:
         return self._check_status_complete(self.CREATE)
@@ -256,27 +290,29 @@ class StackResource(Resource):
             self._outputs = None
             return True
         if found.status == self.FAILED:
-            if cookie is not None and 'fail_count' in cookie:
-                cookie['fail_count'] -= 1
-                if cookie['fail_count'] > 0:
+            if cookie is not None and "fail_count" in cookie:
+                cookie["fail_count"] -= 1
+                if cookie["fail_count"] > 0:
                     raise PollDelay(10)
             raise exception.ResourceFailure(found.reason, self, action=found.action)
-        raise exception.ResourceUnknownStatus(resource_status=found.status, status_reason=found.reason,
-                                              result=_('Stack unknown status'))
+        raise exception.ResourceUnknownStatus(
+            resource_status=found.status, status_reason=found.reason, result=_("Stack unknown status")
+        )
 
     # update -----------------------------------------------------------
-    def update_with_template(self, child_template: Any, user_params: Any = None,
-                             timeout_mins: int | None = None) -> Cookie | None:
+    def update_with_template(
+        self, child_template: Any, user_params: Any = None, timeout_mins: int | None = None
+    ) -> Cookie | None:
         """Start an update of the child; its result goes to check_update_complete."""
         if self._is_going_there(child_template, user_params):
             return None
         if self.stack.action == self.stack.ROLLBACK and self._try_rollback():
-            LOG.info('Triggered nested stack %s rollback', self.physical_resource_name())
-            return {'target_action': self.stack.ROLLBACK}
+            LOG.info("Triggered nested stack %s rollback", self.physical_resource_name())
+            return {"target_action": self.stack.ROLLBACK}
         if self.resource_id is None:
             # It was never made: make an empty one, update it when it is there.
             self.create_with_template(EMPTY_TEMPLATE, {})
-            return {'then_update': (child_template, user_params, timeout_mins)}
+            return {"then_update": (child_template, user_params, timeout_mins)}
         self._start_update(child_template, user_params, timeout_mins)
         return None
 
@@ -285,16 +321,21 @@ class StackResource(Resource):
         nested = self.stack.nested_stacks
         if nested.status(self.resource_id) is None:
             raise UpdateReplace(self)  # type: ignore[arg-type]
-        template = self._compiled_child(child_template, {} if user_params is None else user_params)
+        template = self._compiled_child(child_template, user_params)
         self._outputs = None
-        try:
-            nested.update(self, self.resource_id, template,
-                          timeout_mins=self.stack.timeout_mins if timeout_mins is None else timeout_mins,
-                          converge=self.converge)
-        except exception.ActionInProgress:
-            # On the way back it is enough to wait for what is going on.
-            if self.stack.action != self.stack.ROLLBACK:
-                raise
+        with self._refusals():
+            try:
+                nested.update(
+                    self,
+                    self.resource_id,
+                    template,
+                    timeout_mins=self.stack.timeout_mins if timeout_mins is None else timeout_mins,
+                    converge=self.converge,
+                )
+            except exception.ActionInProgress:
+                # On the way back it is enough to wait for what is going on.
+                if self.stack.action != self.stack.ROLLBACK:
+                    raise
 
     def _is_going_there(self, child_template: Any, user_params: Any) -> bool:
         """Is the child being updated to that template already? (Started by an engine that died afterwards.)"""
@@ -305,9 +346,13 @@ class StackResource(Resource):
         if found is None or (found.action, found.status) != (self.UPDATE, self.IN_PROGRESS):
             return False
         current = nested.template(self.resource_id)
-        wanted = self._compiled_child(child_template, {} if user_params is None else user_params)
-        return (current is not None and current.t == wanted.t and dict(current.files) == dict(wanted.files)
-                and current.env.user_env_as_dict() == wanted.env.user_env_as_dict())
+        wanted = self._compiled_child(child_template, user_params)
+        return (
+            current is not None
+            and current.t == wanted.t
+            and dict(current.files) == dict(wanted.files)
+            and current.env.user_env_as_dict() == wanted.env.user_env_as_dict()
+        )
 
     def _try_rollback(self) -> bool:
         """Let a child that is being updated roll back by itself; False when it is not."""
@@ -324,14 +369,14 @@ class StackResource(Resource):
 
     def check_update_complete(self, cookie: Cookie | None = None) -> bool:
         cookie = cookie or {}
-        pending = cookie.get('then_update')
+        pending = cookie.get("then_update")
         if pending is not None:
             if not self._check_status_complete(self.CREATE):
                 return False
             self._start_update(*pending)
-            del cookie['then_update']
+            del cookie["then_update"]
             return False
-        target = cookie.get('target_action', self.UPDATE)
+        target = cookie.get("target_action", self.UPDATE)
         return self._check_status_complete(target)
 
     def _handle_cancel(self) -> None:
@@ -340,7 +385,7 @@ class StackResource(Resource):
         try:
             self.stack.nested_stacks.cancel(self, self.resource_id, rollback=False)
         except exception.NotSupported:
-            LOG.debug('Nested stack %s not in cancellable state', self.resource_id)
+            LOG.debug("Nested stack %s not in cancellable state", self.resource_id)
 
     def handle_preempt(self) -> None:
         self._handle_cancel()
@@ -364,7 +409,7 @@ class StackResource(Resource):
             else:
                 self.stack.nested_stacks.delete(self, self.resource_id)
         except (exception.EntityNotFound, exception.NotFound):
-            LOG.debug('Nested stack %s is gone', self.resource_id)
+            LOG.debug("Nested stack %s is gone", self.resource_id)
 
     def handle_delete(self) -> Any:
         return self.delete_nested()
@@ -381,19 +426,19 @@ class StackResource(Resource):
         return self.resource_id
 
     def handle_suspend(self) -> Any:
-        self.stack.nested_stacks.suspend(self, self._existing(_('Cannot suspend %s, stack not created')))
+        self.stack.nested_stacks.suspend(self, self._existing(_("Cannot suspend %s, stack not created")))
 
     def check_suspend_complete(self, cookie: Any = None) -> bool:
         return self._check_status_complete(self.SUSPEND)
 
     def handle_resume(self) -> Any:
-        self.stack.nested_stacks.resume(self, self._existing(_('Cannot resume %s, stack not created')))
+        self.stack.nested_stacks.resume(self, self._existing(_("Cannot resume %s, stack not created")))
 
     def check_resume_complete(self, cookie: Any = None) -> bool:
         return self._check_status_complete(self.RESUME)
 
     def handle_check(self) -> Any:
-        self.stack.nested_stacks.check(self, self._existing(_('Cannot check %s, stack not created')))
+        self.stack.nested_stacks.check(self, self._existing(_("Cannot check %s, stack not created")))
 
     def check_check_complete(self, cookie: Any = None) -> bool:
         return self._check_status_complete(self.CHECK)
@@ -415,16 +460,16 @@ class StackResource(Resource):
                 return None
             self._outputs = outputs
         if op not in self._outputs:
-            raise exception.NotFound(_('Specified output key %s not found.') % op)
+            raise exception.NotFound(_("Specified output key %s not found.") % op)
         entry = self._outputs[op]
-        if 'output_error' in entry:
-            raise exception.TemplateOutputError(resource=self.name, attribute=op, message=entry['output_error'])
-        return entry['output_value']
+        if "output_error" in entry:
+            raise exception.TemplateOutputError(resource=self.name, attribute=op, message=entry["output_error"])
+        return entry["output_value"]
 
     def _is_unset(self, op: str) -> bool:
         """Whether the output was seen without a value, so that it is worth asking again."""
         entry = (self._outputs or {}).get(op)
-        return entry is not None and 'output_error' not in entry and entry.get('output_value') is None
+        return entry is not None and "output_error" not in entry and entry.get("output_value") is None
 
     def _resolve_attribute(self, name: str) -> Any:
         try:

@@ -11,6 +11,7 @@ or a number of seconds ("not before"). It is driven in one of three ways:
 A generator is closed when the engine stops, and must not write anything then: another engine goes on. So it lets
 ``GeneratorExit`` pass, and does what is due after a failure in ``except BaseException``, not in ``finally``.
 """
+
 from __future__ import annotations
 
 import time

@@ -11,6 +11,7 @@ The ``resource`` argument is the :class:`~.resource.Resource`; its ``record``
 has the primary key. Where a call changes ``atomic_key`` in the database the
 implementation also updates ``resource.record.atomic_key``.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,9 +50,13 @@ class ResourceStore(Protocol):
     def metadata(self, resource: Resource) -> Metadata:
         """The metadata of the row, fresh from the database."""
 
-    def set_metadata(self, resource: Resource, metadata: Metadata,
-                     merge: Callable[[Metadata, Metadata], Metadata] | None = None,
-                     data: Mapping[str, str | None] | None = None) -> Metadata:
+    def set_metadata(
+        self,
+        resource: Resource,
+        metadata: Metadata,
+        merge: Callable[[Metadata, Metadata], Metadata] | None = None,
+        data: Mapping[str, str | None] | None = None,
+    ) -> Metadata:
         """Write metadata, comparing ``atomic_key`` and retrying on a conflict.
 
         With ``merge`` the value written is ``merge(metadata, current)``,

@@ -4,6 +4,7 @@
 Properties are the parameters of the template, attributes its outputs. The template is looked for
 in the files sent with the stack, then fetched, then taken from the child as stored.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -18,35 +19,43 @@ from openkeel_heat.resources.kit.stack_resource import StackResource
 
 LOG = logging.getLogger(__name__)
 
-REMOTE_SCHEMES = ('http', 'https')
-LOCAL_SCHEMES = ('file',)
+REMOTE_SCHEMES = ("http", "https")
+LOCAL_SCHEMES = ("file",)
 
 # An output of this name is what get_resource gives.
-STACK_ID_OUTPUT = 'OS::stack_id'
+STACK_ID_OUTPUT = "OS::stack_id"
 
 
 def generate_class_from_template(name: str, data: Any, param_defaults: Mapping[str, Any]) -> type[TemplateResource]:
     """A class that stands for a template where only schemata are asked for."""
     from openkeel_heat.template import Template, text
+
     template = Template.load(text.parse(_as_text(data)), files={}, env=None)
     props, attrs = TemplateResource.get_schemas(template, param_defaults)
-    return type(name, (TemplateResource,), {
-        'properties_schema': props,
-        'attributes_schema': attrs,
-        '__doc__': template.t.get('description', template.t.get('Description')),
-    })
+    return type(
+        name,
+        (TemplateResource,),
+        {
+            "properties_schema": props,
+            "attributes_schema": attrs,
+            "__doc__": template.t.get("description", template.t.get("Description")),
+        },
+    )
 
 
 def _as_text(data: Any) -> str:
-    return data.decode('utf-8') if isinstance(data, bytes) else data
+    return data.decode("utf-8") if isinstance(data, bytes) else data
 
 
 def _raw_outputs(template: Any) -> dict[str, dict[str, Any]]:
     """Name -> {'Description': text or None} of a template of either kind."""
     raw = template.t
-    found = raw.get('outputs', raw.get('Outputs')) or {}
-    return {name: {'Description': entry.get('description', entry.get('Description'))}
-            for name, entry in found.items() if isinstance(entry, Mapping)}
+    found = raw.get("outputs", raw.get("Outputs")) or {}
+    return {
+        name: {"Description": entry.get("description", entry.get("Description"))}
+        for name, entry in found.items()
+        if isinstance(entry, Mapping)
+    }
 
 
 class TemplateResource(StackResource):
@@ -71,12 +80,15 @@ class TemplateResource(StackResource):
 
     def _get_resource_info(self, rsrc_defn: Any) -> Any:
         from openkeel_heat.template import environment
+
         try:
-            info = self.stack.env.get_resource_info(rsrc_defn.resource_type, resource_name=rsrc_defn.name,
-                                                    registry_type=environment.TemplateResourceInfo)
+            info = self.stack.env.get_resource_info(
+                rsrc_defn.resource_type, resource_name=rsrc_defn.name, registry_type=environment.TemplateResourceInfo
+            )
         except exception.EntityNotFound:
             self.validation_exception = ValueError(
-                _('Only Templates with an extension of .yaml or .template are supported'))
+                _("Only Templates with an extension of .yaml or .template are supported")
+            )
             return None
         self._template_name = info.template_name
         self.resource_type = info.name
@@ -87,27 +99,33 @@ class TemplateResource(StackResource):
     @staticmethod
     def get_template_file(template_name: str, allowed_schemes: tuple[str, ...]) -> str:
         from openkeel_heat.common import urlfetch
+
         try:
             return _as_text(urlfetch.get(template_name, allowed_schemes=allowed_schemes))
         except OSError as ex:
-            text = _('Could not fetch remote template "%(name)s": %(exc)s') % {'name': template_name, 'exc': ex}
+            text = _('Could not fetch remote template "%(name)s": %(exc)s') % {"name": template_name, "exc": ex}
             raise exception.NotFound(msg_fmt=text) from ex
 
     # schemata ---------------------------------------------------------
     @staticmethod
-    def get_schemas(tmpl: Any, param_defaults: Mapping[str, Any],
-                    ) -> tuple[dict[str, properties.Schema], dict[str, attributes.Schema]]:
-        return (properties.Properties.schema_from_params(tmpl.parameter_schemata(param_defaults)),
-                attributes.Attributes.schema_from_outputs(_raw_outputs(tmpl)))
+    def get_schemas(
+        tmpl: Any,
+        param_defaults: Mapping[str, Any],
+    ) -> tuple[dict[str, properties.Schema], dict[str, attributes.Schema]]:
+        return (
+            properties.Properties.schema_from_params(tmpl.parameter_schemata(param_defaults)),
+            attributes.Attributes.schema_from_outputs(_raw_outputs(tmpl)),
+        )
 
     def _generate_schema(self) -> None:
         from openkeel_heat.template import Template
+
         self._parsed_nested = None
         try:
             template = Template.load(self.child_template(), files={}, env=None)
         except (exception.NotFound, ValueError) as ex:
             self.validation_exception = ex
-            template = Template.load({'HeatTemplateFormatVersion': '2012-12-12'}, files={}, env=None)
+            template = Template.load({"HeatTemplateFormatVersion": "2012-12-12"}, files={}, env=None)
         props, attrs = self.get_schemas(template, self.stack.env.param_defaults)
         self.properties_schema = props
         self.attributes_schema = {**attrs, **self.base_attributes_schema}
@@ -125,6 +143,7 @@ class TemplateResource(StackResource):
     def child_template(self) -> Any:
         if not self._parsed_nested:
             from openkeel_heat.template import text
+
             self._parsed_nested = text.parse(self.template_data(), self.template_url)
         return self._parsed_nested
 
@@ -134,9 +153,10 @@ class TemplateResource(StackResource):
 
     def template_data(self) -> str:
         """The text of the template, the newest to be had."""
-        data = self.stack.t.files.get(self.template_url) or self._fetched.get(self.template_url)
+        given = self.stack.t.files.get(self.template_url)
+        data = given or self._fetched.get(self.template_url, given)
         problem: Exception | None = None
-        if not data and self.template_url.endswith(('.yaml', '.template')):
+        if not data and self.template_url.endswith((".yaml", ".template")):
             try:
                 data = self.get_template_file(self.template_url, self.allowed_schemes)
             except exception.NotFound as ex:
@@ -149,12 +169,12 @@ class TemplateResource(StackResource):
             data = self._stored_template()
         if data is not None:
             return _as_text(data)
-        raise problem or ValueError(_('Unknown error retrieving %s') % self.template_url)
+        raise problem or ValueError(_("Unknown error retrieving %s") % self.template_url)
 
     def _remember(self, data: str) -> None:
         """A fetched template is fetched once: it goes to the child's files, and to the stack's if it takes them."""
         self._fetched[self.template_url] = data
-        add_file = getattr(self.stack, 'add_template_file', None)
+        add_file = getattr(self.stack, "add_template_file", None)
         if add_file is not None:
             add_file(self.template_url, data)
 
@@ -165,6 +185,7 @@ class TemplateResource(StackResource):
         if template is None:
             return None
         from oslo_serialization import jsonutils
+
         return jsonutils.dumps(template.t)
 
     def child_params(self) -> dict[str, Any]:
@@ -196,10 +217,9 @@ class TemplateResource(StackResource):
         try:
             self.template_data()
         except ValueError as ex:
-            raise exception.StackValidationFailed(message=_('Failed to retrieve template data: %s') % ex) from ex
+            raise exception.StackValidationFailed(message=_("Failed to retrieve template data: %s") % ex) from ex
         try:
-            facade = self.stack.env.get_resource_info(self.type(), resource_name=self.name,
-                                                      ignore=self.resource_info)
+            facade = self.stack.env.get_resource_info(self.type(), resource_name=self.name, ignore=self.resource_info)
         except exception.EntityNotFound:
             return result
         self._validate_against_facade(facade.get_class(files=self.stack.t.files))
@@ -212,23 +232,27 @@ class TemplateResource(StackResource):
         for name, wanted in facade.items():
             own = self.properties_schema.get(name)
             if own is None and wanted.required:
-                text = _('Required property %(n)s for facade %(type)s missing in provider')
+                text = _("Required property %(n)s for facade %(type)s missing in provider")
             elif own is not None and wanted.allowed_param_prop_type() != own.type:
-                text = _('Property %(n)s type mismatch between facade %(type)s (%(fs_type)s) and provider '
-                         '(%(ps_type)s)')
+                text = _(
+                    "Property %(n)s type mismatch between facade %(type)s (%(fs_type)s) and provider (%(ps_type)s)"
+                )
             if text:
-                raise exception.StackValidationFailed(message=text % {
-                    'n': name, 'type': self.type(), 'fs_type': wanted.type, 'ps_type': own and own.type})
+                raise exception.StackValidationFailed(
+                    message=text % {"n": name, "type": self.type(), "fs_type": wanted.type, "ps_type": own and own.type}
+                )
         for name, own in self.properties_schema.items():
             if own.required and name not in facade:
                 raise exception.StackValidationFailed(
-                    message=_('Provider requires property %(n)s unknown in facade %(type)s')
-                    % {'n': name, 'type': self.type()})
+                    message=_("Provider requires property %(n)s unknown in facade %(type)s")
+                    % {"n": name, "type": self.type()}
+                )
         for name in {**facade_cls.attributes_schema, **facade_cls.base_attributes_schema}:
             if name not in self.attributes_schema:
                 raise exception.StackValidationFailed(
-                    message=_('Attribute %(attr)s for facade %(type)s missing in provider')
-                    % {'attr': name, 'type': self.type()})
+                    message=_("Attribute %(attr)s for facade %(type)s missing in provider")
+                    % {"attr": name, "type": self.type()}
+                )
 
     # handlers ---------------------------------------------------------
     def handle_create(self) -> Any:
@@ -259,7 +283,7 @@ class TemplateResource(StackResource):
             try:
                 reference = self.get_output(STACK_ID_OUTPUT)
             except exception.TemplateOutputError as ex:
-                LOG.info('%s', ex)
+                LOG.info("%s", ex)
             except exception.NotFound:
                 pass
         self.attributes.set_cached_attr(STACK_ID_OUTPUT, reference)
@@ -268,7 +292,7 @@ class TemplateResource(StackResource):
     def get_attribute(self, key: str, *path: Any) -> Any:
         if self.resource_id is None:
             return None
-        if key.startswith('resource.'):
+        if key.startswith("resource."):
             return groups.get_nested_attrs(self, key, False, *path)
         try:
             return attributes.select_from_attribute(self.get_output(key), path)
@@ -279,8 +303,11 @@ class TemplateResource(StackResource):
 def _comma_delimited(values: list[Any]) -> str:
     """A list as a CommaDelimitedList; maps in it are flattened to ``.member.N.key=value``."""
     if not values:
-        return ''
+        return ""
     if isinstance(values[0], dict):
-        return ','.join('.member.%d.%s=%s' % (index, key, value)
-                        for index, entry in enumerate(values) for key, value in entry.items())
-    return ','.join('' if value is None else value for value in values)
+        return ",".join(
+            ".member.%d.%s=%s" % (index, key, value)
+            for index, entry in enumerate(values)
+            for key, value in entry.items()
+        )
+    return ",".join("" if value is None else value for value in values)

@@ -11,6 +11,7 @@ A rule has a path to a property and one of four kinds:
 Rules of one path are applied in the order Add, Replace, Resolve, Delete. Nothing is
 looked up before the property is read, and each look-up is made once.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from oslo_log import log as logging
 
+from openkeel_heat.clients import patience
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 
@@ -38,14 +40,23 @@ class TranslationRule:
     values that have no schema.
     """
 
-    RULE_KEYS = (ADD, REPLACE, DELETE, RESOLVE) = ('Add', 'Replace', 'Delete', 'Resolve')
+    RULE_KEYS = (ADD, REPLACE, DELETE, RESOLVE) = ("Add", "Replace", "Delete", "Resolve")
 
     _ORDER = (ADD, REPLACE, RESOLVE, DELETE)
 
-    def __init__(self, properties: Any, rule: str, translation_path: list[str], value: Any = None,
-                 value_name: str | None = None, value_path: list[str] | None = None,
-                 client_plugin: Any = None, finder: str | None = None, entity: str | None = None,
-                 custom_value_path: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        properties: Any,
+        rule: str,
+        translation_path: list[str],
+        value: Any = None,
+        value_name: str | None = None,
+        value_path: list[str] | None = None,
+        client_plugin: Any = None,
+        finder: str | None = None,
+        entity: str | None = None,
+        custom_value_path: list[str] | None = None,
+    ) -> None:
         self.properties = properties
         self.rule = rule
         self.translation_path = translation_path
@@ -63,13 +74,19 @@ class TranslationRule:
 
     def validate(self) -> None:
         if self.rule not in self.RULE_KEYS:
-            raise ValueError(_('There is no rule %(rule)s. List of allowed rules is: %(rules)s.')
-                             % {'rule': self.rule, 'rules': ', '.join(self.RULE_KEYS)})
+            raise ValueError(
+                _("There is no rule %(rule)s. List of allowed rules is: %(rules)s.")
+                % {"rule": self.rule, "rules": ", ".join(self.RULE_KEYS)}
+            )
         if not isinstance(self.translation_path, list) or not self.translation_path:
             raise ValueError(_('"translation_path" should be non-empty list with path to translate.'))
         if sum(given is not None for given in (self.value_path, self.value, self.value_name)) > 1:
-            raise ValueError(_('"value_path", "value" and "value_name" are mutually exclusive and cannot be '
-                               'specified at the same time.'))
+            raise ValueError(
+                _(
+                    '"value_path", "value" and "value_name" are mutually exclusive and cannot be '
+                    "specified at the same time."
+                )
+            )
         if self.rule == self.ADD and self.value is not None and not isinstance(self.value, list):
             raise ValueError(_('"value" must be list type when rule is Add.'))
         if self.rule == self.RESOLVE and not (self.client_plugin or self.finder):
@@ -104,8 +121,9 @@ class Translation:
         self._deleted_props: set[str] = set()
         self._replaced_props: set[str] = set()
 
-    def set_rules(self, rules: Sequence[TranslationRule] | None, client_resolve: bool = True,
-                  ignore_resolve_error: bool = False) -> None:
+    def set_rules(
+        self, rules: Sequence[TranslationRule] | None, client_resolve: bool = True, ignore_resolve_error: bool = False
+    ) -> None:
         if not rules:
             return
         self._rules = {}
@@ -114,17 +132,17 @@ class Translation:
         for rule in rules:
             if rule.rule == TranslationRule.RESOLVE and not client_resolve:
                 continue
-            key = '.'.join(rule.translation_path)
+            key = ".".join(rule.translation_path)
             self._rules.setdefault(key, []).append(rule)
             if rule.rule == TranslationRule.DELETE:
                 self._deleted_props.add(key)
             elif rule.rule == TranslationRule.REPLACE:
-                self._replaced_props.add('.'.join(rule.get_value_absolute_path(True)))
+                self._replaced_props.add(".".join(rule.get_value_absolute_path(True)))
         for same_path in self._rules.values():
             same_path.sort()
 
     def cast_key_to_rule(self, key: str) -> str:
-        return '.'.join(part for part in key.split('.') if not part.isdigit())
+        return ".".join(part for part in key.split(".") if not part.isdigit())
 
     def is_deleted(self, key: str) -> bool:
         return bool(self._deleted_props) and self.is_active and self.cast_key_to_rule(key) in self._deleted_props
@@ -153,12 +171,21 @@ class Translation:
 
     def forget(self, name: str) -> None:
         """The value of a property has changed: what it was translated to holds no longer."""
-        self.resolved_translations = {key: value for key, value in self.resolved_translations.items()
-                                      if key.partition('.')[0] != name}
+        self.resolved_translations = {
+            key: value for key, value in self.resolved_translations.items() if key.partition(".")[0] != name
+        }
 
     def translate(self, key: str, prop_value: Any = None, prop_data: Any = None, validate: bool = False) -> Any:
         if key in self.resolved_translations:
             return self.resolved_translations[key]
+        try:
+            return self._translate(key, prop_value, prop_data, validate)
+        except BaseException:
+            # The next who reads it must not find what the rules before the one that failed have left.
+            self.resolved_translations.pop(key, None)
+            raise
+
+    def _translate(self, key: str, prop_value: Any, prop_data: Any, validate: bool) -> Any:
         result = prop_value
         for rule in self._rules.get(self.cast_key_to_rule(key), ()):
             if rule.rule == TranslationRule.ADD:
@@ -167,24 +194,29 @@ class Translation:
                 result = self.replace(key, rule, result, prop_data, validate)
             else:
                 if rule.rule == TranslationRule.RESOLVE:
-                    result = resolve_and_find(result, rule.client_plugin, rule.finder, rule.entity,
-                                              self._ignore_resolve_error)
+                    result = resolve_and_find(
+                        result, rule.client_plugin, rule.finder, rule.entity, self._ignore_resolve_error
+                    )
                 else:
                     result = None
                 self._store(key, result)
         return result
 
-    def add(self, key: str, add_rule: TranslationRule, prop_value: Any = None, prop_data: Any = None,
-            validate: bool = False) -> Any:
+    def add(
+        self, key: str, add_rule: TranslationRule, prop_value: Any = None, prop_data: Any = None, validate: bool = False
+    ) -> Any:
         values = [] if prop_value is None else prop_value
         if not isinstance(values, list):
-            raise ValueError(_('Incorrect translation rule using - cannot resolve Add rule for non-list '
-                               'translation value "%s".') % key)
+            raise ValueError(
+                _('Incorrect translation rule using - cannot resolve Add rule for non-list translation value "%s".')
+                % key
+            )
+        values = list(values)
         path = add_rule.get_value_absolute_path()
         if add_rule.value:
             values.extend(add_rule.value)
         elif path:
-            dotted = '.'.join(path)
+            dotted = ".".join(path)
             if self.has_translation(dotted):
                 self.translate(dotted, prop_data=prop_data)
             with self._inactive():
@@ -194,31 +226,39 @@ class Translation:
         self._store(key, values)
         return values
 
-    def replace(self, key: str, replace_rule: TranslationRule, prop_value: Any = None, prop_data: Any = None,
-                validate: bool = False) -> Any:
+    def replace(
+        self,
+        key: str,
+        replace_rule: TranslationRule,
+        prop_value: Any = None,
+        prop_data: Any = None,
+        validate: bool = False,
+    ) -> Any:
         full_path = replace_rule.get_value_absolute_path(full_value_name=True)
         short_path = replace_rule.get_value_absolute_path()
         sibling = replace_rule.value_name is not None
         value = None
         # Where the other value lives, with list indexes: beside the property, or at the path.
-        source = key.split('.')[:-1] + short_path if sibling else full_path
+        source = key.split(".")[:-1] + short_path if sibling else full_path
         if full_path:
             with self._inactive():
-                value = get_value(short_path if sibling else full_path,
-                                  prop_data if sibling else self.properties, validate)
-            dotted = '.'.join(source)
+                value = get_value(
+                    short_path if sibling else full_path, prop_data if sibling else self.properties, validate
+                )
+            dotted = ".".join(source)
             if self.has_translation(dotted):
                 self.translate(dotted, value, prop_data=prop_data)
             if value and prop_value:
                 raise exception.StackValidationFailed(
-                    message=_('Cannot define the following properties at the same time: %s')
-                    % ', '.join([self.cast_key_to_rule(key), '.'.join(full_path)]))
+                    message=_("Cannot define the following properties at the same time: %s")
+                    % ", ".join([self.cast_key_to_rule(key), ".".join(full_path)])
+                )
         elif replace_rule.value is not None:
             value = replace_rule.value
         result = prop_value if value is None else value
         self._store(key, result)
         if full_path:
-            self._store('.'.join(source), None)
+            self._store(".".join(source), None)
         return result
 
 
@@ -237,10 +277,11 @@ def get_value(path: Sequence[str], props: Any, validate: bool = False) -> Any:
     return None
 
 
-def resolve_and_find(value: Any, cplugin: Any, finder: str | None, entity: str | None = None,
-                     ignore_resolve_error: bool = False) -> Any:
+def resolve_and_find(
+    value: Any, cplugin: Any, finder: str | None, entity: str | None = None, ignore_resolve_error: bool = False
+) -> Any:
     """What the finder of the client plugin says about a value (or each of a list)."""
-    if callable(getattr(value, 'result', None)):
+    if callable(getattr(value, "result", None)):
         value = value.result()
     if not value:
         return None
@@ -251,7 +292,8 @@ def resolve_and_find(value: Any, cplugin: Any, finder: str | None, entity: str |
     try:
         return find(entity, value) if entity else find(value)
     except Exception as ex:
-        if ignore_resolve_error:
-            LOG.info('Ignoring error in RESOLVE translation: %s', ex)
+        # A service that says "later" may find it then: a name in place of an id would be taken for what is gone.
+        if ignore_resolve_error and patience.asked_pause(ex) is None:
+            LOG.info("Ignoring error in RESOLVE translation: %s", ex)
             return value
         raise

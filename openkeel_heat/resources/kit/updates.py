@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of a resource that decides between no change, an update in place and a replacement."""
+
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oslo_config import cfg
@@ -11,10 +12,16 @@ from oslo_log import log as logging
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
+from openkeel_heat.resources.kit import rule_mistakes
 from openkeel_heat.resources.kit.properties import Properties
 from openkeel_heat.resources.kit.references import References
 
 LOG = logging.getLogger(__name__)
+
+
+def of_what_was_asked_for(asked: Properties, live: Mapping[str, Any]) -> dict[str, Any]:
+    """Live state without what nobody gave: that is the service's choice, or somebody else's doing."""
+    return {name: value for name, value in live.items() if asked.get(name) is not None}
 
 
 class Updates(References):
@@ -29,6 +36,10 @@ class Updates(References):
     # A resource found broken by a check is replaced whatever needs_replace_failed says.
     always_replace_on_check_failed = True
 
+    # One that failed but is there is compared with what the service shows of it and changed in place, not replaced:
+    # for objects that cannot be made twice, or are more than what the template says of them.
+    repairable = False
+
     converge = False
 
     def type(self) -> str:
@@ -38,8 +49,9 @@ class Updates(References):
     def needs_replace(self, after_props: Properties) -> bool:
         return False
 
-    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
-                                     before_props: Properties) -> bool:
+    def needs_replace_with_prop_diff(
+        self, changed_properties_set: set[str], after_props: Properties, before_props: Properties
+    ) -> bool:
         return False
 
     def needs_replace_with_tmpl_diff(self, tmpl_diff: Any) -> bool:
@@ -47,7 +59,13 @@ class Updates(References):
 
     def needs_replace_failed(self) -> bool:
         """Whether a resource whose last action failed must be replaced."""
-        return True
+        if not (self.repairable and self.resource_id):
+            return True
+        try:
+            self.get_live_resource_data()
+        except exception.EntityNotFound:
+            return True
+        return False
 
     def prepare_for_replace(self) -> Any:
         """Make room for a replacement (free an address, a name …).
@@ -82,8 +100,9 @@ class Updates(References):
         fixed = sorted(key for key in changed if after_props.props[key].immutable())
         if fixed:
             raise exception.NotSupported(
-                feature=_('Update to properties %(props)s of %(name)s (%(res)s)')
-                % {'props': ', '.join(fixed), 'res': self.type(), 'name': self.name})
+                feature=_("Update to properties %(props)s of %(name)s (%(res)s)")
+                % {"props": ", ".join(fixed), "res": self.type(), "name": self.name}
+            )
         if changed and self.needs_replace_with_prop_diff(changed, after_props, before_props):
             raise UpdateReplace(self)  # type: ignore[arg-type]
         if not changed <= self.calc_update_allowed(after_props):
@@ -95,17 +114,25 @@ class Updates(References):
         try:
             before = before_props.get(key)
         except (TypeError, ValueError) as ex:
-            LOG.warning('Ignoring error in old property value %(prop_name)s: %(msg)s', {'prop_name': key, 'msg': ex})
+            LOG.warning("Ignoring error in old property value %(prop_name)s: %(msg)s", {"prop_name": key, "msg": ex})
             return True
         return before != after_props.get(key)
 
     def calc_update_allowed(self, props: Properties) -> set[str]:
         return set(self.update_allowed_properties).union(
-            key for key, prop in props.props.items() if prop.update_allowed())
+            key for key, prop in props.props.items() if prop.update_allowed()
+        )
 
     # the decision -----------------------------------------------------
-    def _needs_update(self, after: Any, before: Any, after_props: Properties, before_props: Properties,
-                      prev_resource: Any, check_init_complete: bool = True) -> bool:
+    def _needs_update(
+        self,
+        after: Any,
+        before: Any,
+        after_props: Properties,
+        before_props: Properties,
+        prev_resource: Any,
+        check_init_complete: bool = True,
+    ) -> bool:
         replace = UpdateReplace(self)  # type: ignore[arg-type]
         if self.status == self.FAILED:
             if self.action == self.CHECK and self.always_replace_on_check_failed:
@@ -125,8 +152,15 @@ class Updates(References):
         except ValueError:
             return True
 
-    def preview_update(self, after: Any, before: Any, after_props: Properties, before_props: Properties,
-                       prev_resource: Any, check_init_complete: bool = False) -> bool:
+    def preview_update(
+        self,
+        after: Any,
+        before: Any,
+        after_props: Properties,
+        before_props: Properties,
+        prev_resource: Any,
+        check_init_complete: bool = False,
+    ) -> bool:
         """True: an update in place; False: nothing to do; ``UpdateReplace``: a replacement."""
         if not self._needs_update(after, before, after_props, before_props, prev_resource, check_init_complete):
             return False
@@ -136,30 +170,39 @@ class Updates(References):
         self.update_template_diff_properties(after_props, before_props)
         return True
 
-    def _check_restricted_actions(self, actions: Iterable[str], after: Any, before: Any, after_props: Properties,
-                                  before_props: Properties, prev_resource: Any) -> bool:
+    def _check_restricted_actions(
+        self,
+        actions: Iterable[str],
+        after: Any,
+        before: Any,
+        after_props: Properties,
+        before_props: Properties,
+        prev_resource: Any,
+    ) -> bool:
         """Like preview_update, refusing what the environment forbids for this resource."""
         try:
-            needed = self.preview_update(after, before, after_props, before_props, prev_resource,
-                                         check_init_complete=True)
+            needed = self.preview_update(
+                after, before, after_props, before_props, prev_resource, check_init_complete=True
+            )
         except UpdateReplace:
-            if 'replace' in actions:
-                raise exception.ResourceActionRestricted(action='replace') from None
+            if "replace" in actions:
+                raise exception.ResourceActionRestricted(action="replace") from None
             raise
-        if needed and 'update' in actions:
-            raise exception.ResourceActionRestricted(action='update')
+        if needed and "update" in actions:
+            raise exception.ResourceActionRestricted(action="update")
         return needed
 
     def _prepare_update_props(self, after: Any, before: Any) -> tuple[Properties, Properties]:
         before_props = before.properties(self.properties_schema, self.context)
         self.regenerate_info_schema(after)
-        set_rules = getattr(after, 'set_translation_rules', None)
+        set_rules = getattr(after, "set_translation_rules", None)
         if set_rules is not None:
             set_rules(self.translation_rules(self.properties))
         after_props = after.properties(self.properties_schema, self.context)
         self.translate_properties(after_props)
         self.translate_properties(before_props, ignore_resolve_error=True)
-        if (cfg.CONF.observe_on_update or self.converge) and before_props:
+        repaired = self.repairable and self.status == self.FAILED and self.resource_id is not None
+        if (cfg.CONF.observe_on_update or self.converge or repaired) and before_props:
             self._observe(before_props)
         return after_props, before_props
 
@@ -180,10 +223,16 @@ class Updates(References):
     def translation_rules(self, properties: Properties) -> list[Any] | None:
         return []
 
-    def translate_properties(self, properties: Properties, client_resolve: bool = True,
-                             ignore_resolve_error: bool = False) -> None:
-        properties.update_translation(self.translation_rules(properties) or [], client_resolve=client_resolve,
-                                      ignore_resolve_error=ignore_resolve_error)
+    def translate_properties(
+        self, properties: Properties, client_resolve: bool = True, ignore_resolve_error: bool = False
+    ) -> None:
+        rules = self.translation_rules(properties) or []
+        rule_mistakes.tell(type(self), rules, properties)
+        properties.update_translation(
+            rules,
+            client_resolve=client_resolve,
+            ignore_resolve_error=ignore_resolve_error,
+        )
 
     # live state -------------------------------------------------------
     entity: str | None = None
@@ -208,7 +257,7 @@ class Updates(References):
             return self._show_resource()
         except Exception as ex:
             if self._default_client_plugin().is_not_found(ex):
-                raise exception.EntityNotFound(entity='Resource', name=self.name) from ex
+                raise exception.EntityNotFound(entity="Resource", name=self.name) from ex
             raise
 
     def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
@@ -217,7 +266,7 @@ class Updates(References):
         for key in self._update_allowed_properties:
             if key not in resource_data:
                 continue
-            if key == 'name' and resource_properties.get(key) is None:
+            if key == "name" and resource_properties.get(key) is None:
                 # The object has a made-up name: the user gave none.
                 continue
             found[key] = resource_data.get(key)
@@ -227,8 +276,9 @@ class Updates(References):
         live = self.get_live_resource_data()
         return {} if live is None else self.parse_live_resource_data(resource_properties, live)
 
-    def _update_properties_with_live_state(self, resource_properties: Properties,
-                                           live_properties: dict[str, Any]) -> None:
+    def _update_properties_with_live_state(
+        self, resource_properties: Properties, live_properties: dict[str, Any]
+    ) -> None:
         for key in resource_properties:
             if key in live_properties and resource_properties.get(key) != live_properties[key]:
                 resource_properties.data.update({key: live_properties[key]})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What wait condition handles of both dialects share: signals are kept in the handle's metadata."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -23,10 +24,10 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
 
     properties_schema = {}
 
-    WAIT_STATUSES = (STATUS_FAILURE, STATUS_SUCCESS) = ('FAILURE', 'SUCCESS')
+    WAIT_STATUSES = (STATUS_FAILURE, STATUS_SUCCESS) = ("FAILURE", "SUCCESS")
 
     METADATA_KEYS: tuple[str, ...] = ()
-    DATA = REASON = STATUS = UNIQUE_ID = ''
+    DATA = REASON = STATUS = UNIQUE_ID = ""
 
     repeatable_create = True
 
@@ -38,20 +39,24 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
         super().handle_create()
         self.resource_id_set(self._get_user_id())
 
-    def _get_ec2_signed_url(self, signal_type: str = signal_responder.WAITCONDITION,
-                            never_expire: bool = False) -> str | None:
-        stored = self.data().get('ec2_signed_url')
+    def _get_ec2_signed_url(
+        self, signal_type: str = signal_responder.WAITCONDITION, never_expire: bool = False
+    ) -> str | None:
+        stored = self.data().get("ec2_signed_url")
         if stored is None:
             stored = super()._get_ec2_signed_url(signal_type, never_expire)
-            self.data_set('ec2_signed_url', stored)
+            self.data_set("ec2_signed_url", stored)
         return stored
 
     def _status_ok(self, status: Any) -> bool:
         return status in self.WAIT_STATUSES
 
     def _metadata_format_ok(self, metadata: Any) -> bool:
-        return (isinstance(metadata, Mapping) and set(metadata) == set(self.METADATA_KEYS)
-                and self._status_ok(metadata[self.STATUS]))
+        return (
+            isinstance(metadata, Mapping)
+            and set(metadata) == set(self.METADATA_KEYS)
+            and self._status_ok(metadata[self.STATUS])
+        )
 
     def normalise_signal_data(self, signal_data: Any, latest_metadata: Mapping[str, Any]) -> Any:
         return signal_data
@@ -62,15 +67,15 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
         def merge(signal_data: Any, current: Mapping[str, Any]) -> dict[str, Any]:
             signal_data = self.normalise_signal_data(signal_data, current)
             if not self._metadata_format_ok(signal_data):
-                LOG.info('Metadata failed validation for %s', self.name)
-                raise ValueError(_('Metadata format invalid'))
+                LOG.info("Metadata failed validation for %s", self.name)
+                raise ValueError(_("Metadata format invalid"))
             written.clear()
             written.update(signal_data)
             entry = dict(signal_data)
             return {**current, str(entry.pop(self.UNIQUE_ID)): entry}
 
         self.metadata_set(details, merge_metadata=merge)
-        return 'status:%s reason:%s' % (written[self.STATUS], written[self.REASON])
+        return "status:%s reason:%s" % (written[self.STATUS], written[self.REASON])
 
     def get_status(self) -> list[str]:
         """The statuses of the signals that have come."""
@@ -78,15 +83,16 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
 
     def get_status_reason(self, status: str) -> list[str]:
         """The reasons given with signals of that status."""
-        return [signal[self.REASON] for signal in self.metadata_get(refresh=True).values()
-                if signal[self.STATUS] == status]
+        return [
+            signal[self.REASON] for signal in self.metadata_get(refresh=True).values() if signal[self.STATUS] == status
+        ]
 
 
 class WaitConditionFailure(exception.Error):
     """A signal said that something failed."""
 
     def __init__(self, wait_condition: Any, handle: BaseWaitConditionHandle) -> None:
-        super().__init__(';'.join(handle.get_status_reason(handle.STATUS_FAILURE)))
+        super().__init__(";".join(map(str, handle.get_status_reason(handle.STATUS_FAILURE))))
 
 
 class WaitConditionTimeout(exception.Error):
@@ -94,8 +100,10 @@ class WaitConditionTimeout(exception.Error):
 
     def __init__(self, wait_condition: Any, handle: BaseWaitConditionHandle) -> None:
         reasons = handle.get_status_reason(handle.STATUS_SUCCESS)
-        text = _('%(len)d of %(count)d received') % {
-            'len': len(reasons), 'count': wait_condition.properties[wait_condition.COUNT]}
+        text = _("%(len)d of %(count)d received") % {
+            "len": len(reasons),
+            "count": wait_condition.properties[wait_condition.COUNT],
+        }
         if reasons:
-            text = _('%(received)s - %(reasons)s') % {'received': text, 'reasons': ';'.join(reasons)}
+            text = _("%(received)s - %(reasons)s") % {"received": text, "reasons": ";".join(map(str, reasons))}
         super().__init__(text)

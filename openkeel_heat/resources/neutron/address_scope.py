@@ -27,14 +27,21 @@ class AddressScope(NeutronResource):
         NAME: declare.NAME,
         SHARED: properties.Schema(
             properties.Schema.BOOLEAN,
-            _("Whether all projects may use it. By default only administrators may say so."), update_allowed=True,
-            default=False),
+            _("Whether all projects may use it. By default only administrators may say so."),
+            update_allowed=True,
+            default=False,
+        ),
         TENANT_ID: properties.Schema(
-            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own."),
-            constraints=[constraints.CustomConstraint("keystone.project")]),
+            properties.Schema.STRING,
+            _("Project that owns it. Only administrators give another than their own."),
+            constraints=[constraints.CustomConstraint("keystone.project")],
+        ),
         IP_VERSION: properties.Schema(
-            properties.Schema.INTEGER, _("Version of the Internet protocol, 4 or 6."), default=4,
-            constraints=[constraints.AllowedValues([4, 6])]),
+            properties.Schema.INTEGER,
+            _("Version of the Internet protocol, 4 or 6."),
+            default=4,
+            constraints=[constraints.AllowedValues([4, 6])],
+        ),
     }
 
 

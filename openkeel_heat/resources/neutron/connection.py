@@ -3,13 +3,16 @@
 
 The service has no id for it and shows it as part of something else, so there is nothing for the attribute ``show``; but
 whether it is there can be told. A replacement may be the very same connection: then the deletion of the one that was
-replaced leaves it alone.
+replaced leaves it alone. One that is marked unhealthy, or whose creation seemed to fail, but is there all the same
+would be in the way of the one that is made for it, as the service allows no second: it goes before.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from openkeel_heat.resources.kit.rest import UNSURE
+from openkeel_heat.resources.kit.succession import is_anothers
 from openkeel_heat.resources.neutron.neutron import NeutronResource
 
 
@@ -21,8 +24,14 @@ class Connection(NeutronResource):
     def needs_replace_failed(self) -> bool:
         return True
 
+    def prepare_for_replace(self) -> None:
+        unhealthy = self.state == (self.CHECK, self.FAILED)
+        if (unhealthy or self.data().get(UNSURE)) and self.has_object():
+            with self.client_plugin().ignore_not_found:
+                self.disconnect()
+
     def handle_delete(self) -> None:
-        if self.resource_id and not self._is_taken_over():
+        if self.has_object() and not self._is_taken_over():
             with self.client_plugin().ignore_not_found:
                 self.disconnect()
 
@@ -35,9 +44,4 @@ class Connection(NeutronResource):
         return (self.resource_id,)
 
     def _is_taken_over(self) -> bool:
-        other = None if self.replaced_by is None else self.stack.replacement_of(self)
-        if other is None or not other.resource_id or type(other) is not type(self):
-            return False
-        with other.frozen_properties() as properties:
-            other.translate_properties(properties, ignore_resolve_error=True)
-            return bool(other.identity() == self.identity())
+        return is_anothers(self, lambda connection: connection.resource_id and connection.identity())

@@ -15,8 +15,7 @@ CLIENT_NAME = "neutron"
 
 
 class NeutronConstraint(BaseCustomConstraint):
-    expected_exceptions: tuple[type[Exception], ...] = (
-        rest_errors.NeutronClientException, exceptions.EntityNotFound)
+    expected_exceptions: tuple[type[Exception], ...] = (rest_errors.NeutronClientException, exceptions.EntityNotFound)
 
     resource_name: str = ""
     #: What the service must have for it.
@@ -121,9 +120,10 @@ class ProviderConstraint(BaseCustomConstraint):
     def validate_with_client(self, client: Any, value: Any) -> None:
         names = client.client_plugin(CLIENT_NAME).service_providers(self.service_type)
         if value not in names:
-            raise exceptions.StackValidationFailed(message=_(
-                "Unable to find neutron provider '%(provider)s', available providers are %(providers)s."
-            ) % {"provider": value, "providers": names})
+            raise exceptions.StackValidationFailed(
+                message=_("Unable to find neutron provider '%(provider)s', available providers are %(providers)s.")
+                % {"provider": value, "providers": names}
+            )
 
 
 class LBaasV2ProviderConstraint(ProviderConstraint):

@@ -28,12 +28,17 @@ class ExtraRoute(Connection):
 
     properties_schema = {
         ROUTER_ID: properties.Schema(
-            properties.Schema.STRING, _("Router by name or id."), required=True,
-            constraints=[constraints.CustomConstraint("neutron.router")]),
+            properties.Schema.STRING,
+            _("Router by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("neutron.router")],
+        ),
         DESTINATION: properties.Schema(
-            properties.Schema.STRING, _("Destination of the route in CIDR notation."), required=True),
+            properties.Schema.STRING, _("Destination of the route in CIDR notation."), required=True
+        ),
         NEXTHOP: properties.Schema(
-            properties.Schema.STRING, _("Address that traffic for the destination goes to."), required=True),
+            properties.Schema.STRING, _("Address that traffic for the destination goes to."), required=True
+        ),
     }
 
     def add_dependencies(self, deps: Any) -> None:
@@ -56,8 +61,19 @@ class ExtraRoute(Connection):
         routes = self._routes(router)
         if route in routes:
             raise exceptions.Error(_("Route duplicates an existing route."))
-        self._set_routes(router, [*routes, route])
-        self.resource_id_set("{router}:{destination}:{nexthop}".format(router=router, **route))
+        try:
+            self._set_routes(router, [*routes, route])
+        except Exception as error:
+            self.note_doubt(error)
+            raise
+        self.resource_id_set(self._id())
+
+    def _id(self) -> str:
+        return "{router}:{destination}:{nexthop}".format(router=self.properties[self.ROUTER_ID], **self._route())
+
+    def find_physical(self) -> str | None:
+        """The route is there. It was not when this resource was about to be made: else that is refused."""
+        return self._id() if self._route() in self._routes(self.properties[self.ROUTER_ID]) else None
 
     def disconnect(self) -> None:
         router, route = self.properties[self.ROUTER_ID], self._route()

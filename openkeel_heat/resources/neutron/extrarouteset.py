@@ -33,20 +33,34 @@ class ExtraRouteSet(Connection):
 
     properties_schema = {
         ROUTER: properties.Schema(
-            properties.Schema.STRING, _("Router, by name or id."), required=True,
-            constraints=[constraints.CustomConstraint("neutron.router")]),
+            properties.Schema.STRING,
+            _("Router, by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("neutron.router")],
+        ),
         ROUTES: properties.Schema(
-            properties.Schema.LIST, _("The routes."), update_allowed=True, default=[],
+            properties.Schema.LIST,
+            _("The routes."),
+            update_allowed=True,
+            default=[],
             schema=properties.Schema(
                 properties.Schema.MAP,
                 schema={
                     DESTINATION: properties.Schema(
-                        properties.Schema.STRING, _("Destination of the route in CIDR notation."), required=True,
-                        constraints=[constraints.CustomConstraint("net_cidr")]),
+                        properties.Schema.STRING,
+                        _("Destination of the route in CIDR notation."),
+                        required=True,
+                        constraints=[constraints.CustomConstraint("net_cidr")],
+                    ),
                     NEXTHOP: properties.Schema(
-                        properties.Schema.STRING, _("Address that traffic for the destination goes to."),
-                        required=True, constraints=[constraints.CustomConstraint("ip_addr")]),
-                })),
+                        properties.Schema.STRING,
+                        _("Address that traffic for the destination goes to."),
+                        required=True,
+                        constraints=[constraints.CustomConstraint("ip_addr")],
+                    ),
+                },
+            ),
+        ),
     }
 
     def add_dependencies(self, deps: Any) -> None:
@@ -112,7 +126,8 @@ class ExtraRouteSet(Connection):
         for route in routes:
             if route in existing:
                 raise exceptions.PhysicalResourceExists(
-                    name="{router},{destination}={nexthop}".format(router=router, **route))
+                    name="{router},{destination}={nexthop}".format(router=router, **route)
+                )
 
     def look(self) -> Any:
         return self._existing(self.properties[self.ROUTER])

@@ -23,15 +23,36 @@ class Firewall(PendingResource):
     api_object = with_pending("fw/firewalls", "firewall", ready=("ACTIVE", "INACTIVE"))
 
     PROPERTIES = (
-        NAME, DESCRIPTION, ADMIN_STATE_UP, FIREWALL_POLICY_ID, VALUE_SPECS, SHARED,
+        NAME,
+        DESCRIPTION,
+        ADMIN_STATE_UP,
+        FIREWALL_POLICY_ID,
+        VALUE_SPECS,
+        SHARED,
     ) = (
-        "name", "description", "admin_state_up", "firewall_policy_id", "value_specs", "shared",
+        "name",
+        "description",
+        "admin_state_up",
+        "firewall_policy_id",
+        "value_specs",
+        "shared",
     )
     ATTRIBUTES = (
-        NAME_ATTR, DESCRIPTION_ATTR, ADMIN_STATE_UP_ATTR, FIREWALL_POLICY_ID_ATTR, SHARED_ATTR, STATUS,
+        NAME_ATTR,
+        DESCRIPTION_ATTR,
+        ADMIN_STATE_UP_ATTR,
+        FIREWALL_POLICY_ID_ATTR,
+        SHARED_ATTR,
+        STATUS,
         TENANT_ID,
     ) = (
-        "name", "description", "admin_state_up", "firewall_policy_id", "shared", "status", "tenant_id",
+        "name",
+        "description",
+        "admin_state_up",
+        "firewall_policy_id",
+        "shared",
+        "status",
+        "tenant_id",
     )
 
     properties_schema = {
@@ -108,14 +129,32 @@ class FirewallPolicy(NeutronResource):
     api_object = without_status("fw/firewall_policies", "firewall_policy", "firewall_policies")
 
     PROPERTIES = (
-        NAME, DESCRIPTION, SHARED, AUDITED, FIREWALL_RULES,
+        NAME,
+        DESCRIPTION,
+        SHARED,
+        AUDITED,
+        FIREWALL_RULES,
     ) = (
-        "name", "description", "shared", "audited", "firewall_rules",
+        "name",
+        "description",
+        "shared",
+        "audited",
+        "firewall_rules",
     )
     ATTRIBUTES = (
-        NAME_ATTR, DESCRIPTION_ATTR, FIREWALL_RULES_ATTR, SHARED_ATTR, AUDITED_ATTR, TENANT_ID,
+        NAME_ATTR,
+        DESCRIPTION_ATTR,
+        FIREWALL_RULES_ATTR,
+        SHARED_ATTR,
+        AUDITED_ATTR,
+        TENANT_ID,
     ) = (
-        "name", "description", "firewall_rules", "shared", "audited", "tenant_id",
+        "name",
+        "description",
+        "firewall_rules",
+        "shared",
+        "audited",
+        "tenant_id",
     )
 
     properties_schema = {
@@ -156,19 +195,59 @@ class FirewallRule(NeutronResource):
     api_object = without_status("fw/firewall_rules", "firewall_rule")
 
     PROPERTIES = (
-        NAME, DESCRIPTION, SHARED, PROTOCOL, IP_VERSION, SOURCE_IP_ADDRESS, DESTINATION_IP_ADDRESS, SOURCE_PORT,
-        DESTINATION_PORT, ACTION, ENABLED,
+        NAME,
+        DESCRIPTION,
+        SHARED,
+        PROTOCOL,
+        IP_VERSION,
+        SOURCE_IP_ADDRESS,
+        DESTINATION_IP_ADDRESS,
+        SOURCE_PORT,
+        DESTINATION_PORT,
+        ACTION,
+        ENABLED,
     ) = (
-        "name", "description", "shared", "protocol", "ip_version", "source_ip_address",
-        "destination_ip_address", "source_port", "destination_port", "action", "enabled",
+        "name",
+        "description",
+        "shared",
+        "protocol",
+        "ip_version",
+        "source_ip_address",
+        "destination_ip_address",
+        "source_port",
+        "destination_port",
+        "action",
+        "enabled",
     )
     ATTRIBUTES = (
-        NAME_ATTR, DESCRIPTION_ATTR, FIREWALL_POLICY_ID, SHARED_ATTR, PROTOCOL_ATTR, IP_VERSION_ATTR,
-        SOURCE_IP_ADDRESS_ATTR, DESTINATION_IP_ADDRESS_ATTR, SOURCE_PORT_ATTR, DESTINATION_PORT_ATTR,
-        ACTION_ATTR, ENABLED_ATTR, POSITION, TENANT_ID,
+        NAME_ATTR,
+        DESCRIPTION_ATTR,
+        FIREWALL_POLICY_ID,
+        SHARED_ATTR,
+        PROTOCOL_ATTR,
+        IP_VERSION_ATTR,
+        SOURCE_IP_ADDRESS_ATTR,
+        DESTINATION_IP_ADDRESS_ATTR,
+        SOURCE_PORT_ATTR,
+        DESTINATION_PORT_ATTR,
+        ACTION_ATTR,
+        ENABLED_ATTR,
+        POSITION,
+        TENANT_ID,
     ) = (
-        "name", "description", "firewall_policy_id", "shared", "protocol", "ip_version", "source_ip_address",
-        "destination_ip_address", "source_port", "destination_port", "action", "enabled", "position",
+        "name",
+        "description",
+        "firewall_policy_id",
+        "shared",
+        "protocol",
+        "ip_version",
+        "source_ip_address",
+        "destination_ip_address",
+        "source_port",
+        "destination_port",
+        "action",
+        "enabled",
+        "position",
         "tenant_id",
     )
 

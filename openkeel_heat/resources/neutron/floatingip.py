@@ -30,59 +30,110 @@ class FloatingIP(NeutronResource):
     renamed = {"floating_network": "floating_network_id", "floating_subnet": "subnet_id"}
 
     PROPERTIES = (
-        FLOATING_NETWORK_ID, FLOATING_NETWORK, FLOATING_SUBNET, VALUE_SPECS, PORT_ID, FIXED_IP_ADDRESS,
-        FLOATING_IP_ADDRESS, DNS_NAME, DNS_DOMAIN,
+        FLOATING_NETWORK_ID,
+        FLOATING_NETWORK,
+        FLOATING_SUBNET,
+        VALUE_SPECS,
+        PORT_ID,
+        FIXED_IP_ADDRESS,
+        FLOATING_IP_ADDRESS,
+        DNS_NAME,
+        DNS_DOMAIN,
     ) = (
-        "floating_network_id", "floating_network", "floating_subnet", "value_specs", "port_id", "fixed_ip_address",
-        "floating_ip_address", "dns_name", "dns_domain",
+        "floating_network_id",
+        "floating_network",
+        "floating_subnet",
+        "value_specs",
+        "port_id",
+        "fixed_ip_address",
+        "floating_ip_address",
+        "dns_name",
+        "dns_domain",
     )
 
     ATTRIBUTES = (
-        ROUTER_ID, TENANT_ID, FLOATING_NETWORK_ID_ATTR, FIXED_IP_ADDRESS_ATTR, FLOATING_IP_ADDRESS_ATTR, PORT_ID_ATTR,
+        ROUTER_ID,
+        TENANT_ID,
+        FLOATING_NETWORK_ID_ATTR,
+        FIXED_IP_ADDRESS_ATTR,
+        FLOATING_IP_ADDRESS_ATTR,
+        PORT_ID_ATTR,
     ) = (
-        "router_id", "tenant_id", "floating_network_id", "fixed_ip_address", "floating_ip_address", "port_id",
+        "router_id",
+        "tenant_id",
+        "floating_network_id",
+        "fixed_ip_address",
+        "floating_ip_address",
+        "port_id",
     )
 
     properties_schema = {
-        FLOATING_NETWORK_ID: declare.renamed(FLOATING_NETWORK, hidden="5.0.0", deprecated="2014.2",
-            constraint="neutron.network"),
+        FLOATING_NETWORK_ID: declare.renamed(
+            FLOATING_NETWORK, hidden="5.0.0", deprecated="2014.2", constraint="neutron.network"
+        ),
         FLOATING_NETWORK: properties.Schema(
-            properties.Schema.STRING, _("External network that the address is taken from, by name or id."),
-            required=True, constraints=[constraints.CustomConstraint("neutron.network")],
-            support_status=declare.since("2014.2")),
+            properties.Schema.STRING,
+            _("External network that the address is taken from, by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("neutron.network")],
+            support_status=declare.since("2014.2"),
+        ),
         FLOATING_SUBNET: properties.Schema(
-            properties.Schema.STRING, _("Subnet that the address is taken from, by name or id."),
-            constraints=[constraints.CustomConstraint("neutron.subnet")], support_status=declare.since("9.0.0")),
+            properties.Schema.STRING,
+            _("Subnet that the address is taken from, by name or id."),
+            constraints=[constraints.CustomConstraint("neutron.subnet")],
+            support_status=declare.since("9.0.0"),
+        ),
         VALUE_SPECS: properties.Schema(
-            properties.Schema.MAP, _("More fields of the request, as extensions of the service want them."),
-            default={}),
+            properties.Schema.MAP, _("More fields of the request, as extensions of the service want them."), default={}
+        ),
         PORT_ID: properties.Schema(
-            properties.Schema.STRING, _("Port that the address is given to."), update_allowed=True,
-            constraints=[constraints.CustomConstraint("neutron.port")]),
+            properties.Schema.STRING,
+            _("Port that the address is given to."),
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("neutron.port")],
+        ),
         FIXED_IP_ADDRESS: properties.Schema(
-            properties.Schema.STRING, _("Which address of the port is meant, where it has several."),
-            update_allowed=True, constraints=[constraints.CustomConstraint("ip_addr")]),
+            properties.Schema.STRING,
+            _("Which address of the port is meant, where it has several."),
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("ip_addr")],
+        ),
         FLOATING_IP_ADDRESS: properties.Schema(
-            properties.Schema.STRING, _("The address to take. By default only administrators may choose."),
-            constraints=[constraints.CustomConstraint("ip_addr")], support_status=declare.since("5.0.0")),
+            properties.Schema.STRING,
+            _("The address to take. By default only administrators may choose."),
+            constraints=[constraints.CustomConstraint("ip_addr")],
+            support_status=declare.since("5.0.0"),
+        ),
         DNS_NAME: properties.Schema(
-            properties.Schema.STRING, _("Name in the DNS."), update_allowed=True,
-            constraints=[constraints.CustomConstraint("rel_dns_name")], support_status=declare.since("7.0.0")),
+            properties.Schema.STRING,
+            _("Name in the DNS."),
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("rel_dns_name")],
+            support_status=declare.since("7.0.0"),
+        ),
         DNS_DOMAIN: properties.Schema(
-            properties.Schema.STRING, _("DNS domain, with its final dot."), update_allowed=True,
-            constraints=[constraints.CustomConstraint("dns_domain")], support_status=declare.since("7.0.0")),
+            properties.Schema.STRING,
+            _("DNS domain, with its final dot."),
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("dns_domain")],
+            support_status=declare.since("7.0.0"),
+        ),
     }
 
     attributes_schema = {
         ROUTER_ID: attributes.Schema(_("Router that translates the address."), type=attributes.Schema.STRING),
         TENANT_ID: attributes.Schema(_("Project that owns it."), type=attributes.Schema.STRING),
         FLOATING_NETWORK_ID_ATTR: attributes.Schema(
-            _("External network of the address."), type=attributes.Schema.STRING),
+            _("External network of the address."), type=attributes.Schema.STRING
+        ),
         FIXED_IP_ADDRESS_ATTR: attributes.Schema(
-            _("Address of the port."), cache_mode=attributes.Schema.CACHE_NONE, type=attributes.Schema.STRING),
+            _("Address of the port."), cache_mode=attributes.Schema.CACHE_NONE, type=attributes.Schema.STRING
+        ),
         FLOATING_IP_ADDRESS_ATTR: attributes.Schema(_("The address."), type=attributes.Schema.STRING),
         PORT_ID_ATTR: attributes.Schema(
-            _("Port that has the address."), cache_mode=attributes.Schema.CACHE_NONE, type=attributes.Schema.STRING),
+            _("Port that has the address."), cache_mode=attributes.Schema.CACHE_NONE, type=attributes.Schema.STRING
+        ),
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
@@ -139,13 +190,21 @@ class FloatingIPAssociation(Connection):
 
     properties_schema = {
         FLOATINGIP_ID: properties.Schema(
-            properties.Schema.STRING, _("Id of the floating IP."), required=True, update_allowed=True),
+            properties.Schema.STRING, _("Id of the floating IP."), required=True, update_allowed=True
+        ),
         PORT_ID: properties.Schema(
-            properties.Schema.STRING, _("Port that gets the address."), required=True, update_allowed=True,
-            constraints=[constraints.CustomConstraint("neutron.port")]),
+            properties.Schema.STRING,
+            _("Port that gets the address."),
+            required=True,
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("neutron.port")],
+        ),
         FIXED_IP_ADDRESS: properties.Schema(
-            properties.Schema.STRING, _("Which address of the port is meant, where it has several."),
-            update_allowed=True, constraints=[constraints.CustomConstraint("ip_addr")]),
+            properties.Schema.STRING,
+            _("Which address of the port is meant, where it has several."),
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("ip_addr")],
+        ),
     }
 
     def add_dependencies(self, deps: Any) -> None:
@@ -156,8 +215,18 @@ class FloatingIPAssociation(Connection):
 
     def handle_create(self) -> None:
         props = self.given_properties()
-        self._associate(props.pop(self.FLOATINGIP_ID), props)
+        try:
+            self._associate(props.pop(self.FLOATINGIP_ID), props)
+        except Exception as error:
+            self.note_doubt(error)
+            raise
         self.resource_id_set(str(self.id))
+        self.forget_doubt()
+
+    def find_physical(self) -> str | None:
+        with self.client_plugin().ignore_not_found:
+            return str(self.id) if self._show_floating_ip()["port_id"] == self.properties[self.PORT_ID] else None
+        return None
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
         if not prop_diff:
@@ -189,8 +258,11 @@ class FloatingIPAssociation(Connection):
     def look(self) -> Any:
         shown = self._show_floating_ip()
         if shown["port_id"] != self.properties[self.PORT_ID]:
-            raise NotFound(_("Floating IP %(ip)s is not associated with port %(port)s") % {
-                "ip": shown["id"], "port": self.properties[self.PORT_ID]}, status=404)
+            raise NotFound(
+                _("Floating IP %(ip)s is not associated with port %(port)s")
+                % {"ip": shown["id"], "port": self.properties[self.PORT_ID]},
+                status=404,
+            )
         return shown
 
 
@@ -210,32 +282,58 @@ class FloatingIPPortForward(NeutronResource):
     not_sent = ("floating_ip",)
 
     PROPERTIES = (INTERNAL_IP_ADDRESS, INTERNAL_PORT_NUMBER, EXTERNAL_PORT, INTERNAL_PORT, PROTOCOL, FLOATINGIP) = (
-        "internal_ip_address", "internal_port_number", "external_port", "internal_port", "protocol", "floating_ip")
+        "internal_ip_address",
+        "internal_port_number",
+        "external_port",
+        "internal_port",
+        "protocol",
+        "floating_ip",
+    )
 
     properties_schema = {
         INTERNAL_IP_ADDRESS: properties.Schema(
-            properties.Schema.STRING, _("Address that traffic is passed on to."), required=True, update_allowed=True,
-            constraints=[constraints.CustomConstraint("ip_addr")]),
+            properties.Schema.STRING,
+            _("Address that traffic is passed on to."),
+            required=True,
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("ip_addr")],
+        ),
         INTERNAL_PORT_NUMBER: properties.Schema(
-            properties.Schema.INTEGER, _("TCP or UDP port there."), update_allowed=True,
-            constraints=[constraints.Range(min=1, max=65535)]),
+            properties.Schema.INTEGER,
+            _("TCP or UDP port there."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=1, max=65535)],
+        ),
         EXTERNAL_PORT: properties.Schema(
-            properties.Schema.INTEGER, _("TCP or UDP port of the floating IP."), required=True, update_allowed=True,
-            constraints=[constraints.Range(min=1, max=65535)]),
+            properties.Schema.INTEGER,
+            _("TCP or UDP port of the floating IP."),
+            required=True,
+            update_allowed=True,
+            constraints=[constraints.Range(min=1, max=65535)],
+        ),
         INTERNAL_PORT: properties.Schema(
-            properties.Schema.STRING, _("Network port that has the internal address, by name or id."), required=True,
-            update_allowed=True, constraints=[constraints.CustomConstraint("neutron.port")]),
+            properties.Schema.STRING,
+            _("Network port that has the internal address, by name or id."),
+            required=True,
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("neutron.port")],
+        ),
         PROTOCOL: properties.Schema(
-            properties.Schema.STRING, _("Protocol of the traffic."), required=True, update_allowed=True,
-            constraints=[constraints.AllowedValues(["tcp", "udp", "icmp", "icmp6", "sctp", "dccp"])]),
-        FLOATINGIP: properties.Schema(
-            properties.Schema.STRING, _("Floating IP, by address or id."), required=True),
+            properties.Schema.STRING,
+            _("Protocol of the traffic."),
+            required=True,
+            update_allowed=True,
+            constraints=[constraints.AllowedValues(["tcp", "udp", "icmp", "icmp6", "sctp", "dccp"])],
+        ),
+        FLOATINGIP: properties.Schema(properties.Schema.STRING, _("Floating IP, by address or id."), required=True),
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
         plugin = self.client_plugin()
-        return [TranslationRule(props, TranslationRule.RESOLVE, [name], client_plugin=plugin, finder=finder)
-                for name, finder in ((self.FLOATINGIP, "find_network_ip"), (self.INTERNAL_PORT, "find_network_port"))]
+        return [
+            TranslationRule(props, TranslationRule.RESOLVE, [name], client_plugin=plugin, finder=finder)
+            for name, finder in ((self.FLOATINGIP, "find_network_ip"), (self.INTERNAL_PORT, "find_network_port"))
+        ]
 
     def add_dependencies(self, deps: Any) -> None:
         super().add_dependencies(deps)
@@ -255,8 +353,11 @@ class FloatingIPPortForward(NeutronResource):
     def find_physical(self) -> str | None:
         """There is one at most for a port and a protocol."""
         wanted = self.create_body(self.given_properties())
-        found = self.api.list(self.collection_path(), "port_forwardings", params={
-            key: wanted[key] for key in (self.EXTERNAL_PORT, self.PROTOCOL)})
+        found = self.api.list(
+            self.collection_path(),
+            "port_forwardings",
+            params={key: wanted[key] for key in (self.EXTERNAL_PORT, self.PROTOCOL)},
+        )
         same = [one for one in found if all(one.get(key) == value for key, value in wanted.items())]
         return str(same[0]["id"]) if len(same) == 1 else None
 

@@ -150,6 +150,8 @@ def _is_subnet_of(port: Any, subnet: str, network: str) -> bool:
         network_id = plugin.find_resourceid_by_name_or_id(plugin.RES_TYPE_NETWORK, network)
         return bool(plugin.network_id_from_subnet_id(subnet_id) == network_id)
     except Exception as error:
-        LOG.info("It cannot be told whether %(subnet)s is a subnet of the network of %(port)s: %(why)s",
-                 {"subnet": subnet, "port": port.name, "why": error})
+        LOG.info(
+            "It cannot be told whether %(subnet)s is a subnet of the network of %(port)s: %(why)s",
+            {"subnet": subnet, "port": port.name, "why": error},
+        )
         return False

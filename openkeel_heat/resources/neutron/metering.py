@@ -45,14 +45,26 @@ class MeteringRule(NeutronResource):
     api_object = without_status("metering/metering-label-rules", "metering_label_rule", name="")
 
     PROPERTIES = (
-        METERING_LABEL_ID, REMOTE_IP_PREFIX, DIRECTION, EXCLUDED,
+        METERING_LABEL_ID,
+        REMOTE_IP_PREFIX,
+        DIRECTION,
+        EXCLUDED,
     ) = (
-        "metering_label_id", "remote_ip_prefix", "direction", "excluded",
+        "metering_label_id",
+        "remote_ip_prefix",
+        "direction",
+        "excluded",
     )
     ATTRIBUTES = (
-        DIRECTION_ATTR, EXCLUDED_ATTR, METERING_LABEL_ID_ATTR, REMOTE_IP_PREFIX_ATTR,
+        DIRECTION_ATTR,
+        EXCLUDED_ATTR,
+        METERING_LABEL_ID_ATTR,
+        REMOTE_IP_PREFIX_ATTR,
     ) = (
-        "direction", "excluded", "metering_label_id", "remote_ip_prefix",
+        "direction",
+        "excluded",
+        "metering_label_id",
+        "remote_ip_prefix",
     )
 
     properties_schema = {

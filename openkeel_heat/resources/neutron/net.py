@@ -25,19 +25,53 @@ class Net(NeutronResource):
     not_sent: ClassVar[tuple[str, ...]] = ("tags", "dhcp_agent_ids")
 
     PROPERTIES = (
-        NAME, VALUE_SPECS, ADMIN_STATE_UP, TENANT_ID, SHARED, DHCP_AGENT_IDS, PORT_SECURITY_ENABLED, QOS_POLICY,
-        DNS_DOMAIN, AVAILABILITY_ZONE_HINTS, TAGS,
+        NAME,
+        VALUE_SPECS,
+        ADMIN_STATE_UP,
+        TENANT_ID,
+        SHARED,
+        DHCP_AGENT_IDS,
+        PORT_SECURITY_ENABLED,
+        QOS_POLICY,
+        DNS_DOMAIN,
+        AVAILABILITY_ZONE_HINTS,
+        TAGS,
     ) = (
-        "name", "value_specs", "admin_state_up", "tenant_id", "shared", "dhcp_agent_ids", "port_security_enabled",
-        "qos_policy", "dns_domain", "availability_zone_hints", "tags",
+        "name",
+        "value_specs",
+        "admin_state_up",
+        "tenant_id",
+        "shared",
+        "dhcp_agent_ids",
+        "port_security_enabled",
+        "qos_policy",
+        "dns_domain",
+        "availability_zone_hints",
+        "tags",
     )
 
     ATTRIBUTES = (
-        STATUS, NAME_ATTR, SUBNETS, ADMIN_STATE_UP_ATTR, TENANT_ID_ATTR, PORT_SECURITY_ENABLED_ATTR, MTU_ATTR,
-        QOS_POLICY_ATTR, L2_ADJACENCY, SEGMENTS,
+        STATUS,
+        NAME_ATTR,
+        SUBNETS,
+        ADMIN_STATE_UP_ATTR,
+        TENANT_ID_ATTR,
+        PORT_SECURITY_ENABLED_ATTR,
+        MTU_ATTR,
+        QOS_POLICY_ATTR,
+        L2_ADJACENCY,
+        SEGMENTS,
     ) = (
-        "status", "name", "subnets", "admin_state_up", "tenant_id", "port_security_enabled", "mtu", "qos_policy_id",
-        "l2_adjacency", "segments",
+        "status",
+        "name",
+        "subnets",
+        "admin_state_up",
+        "tenant_id",
+        "port_security_enabled",
+        "mtu",
+        "qos_policy_id",
+        "l2_adjacency",
+        "segments",
     )
 
     properties_schema = {
@@ -45,27 +79,44 @@ class Net(NeutronResource):
         VALUE_SPECS: declare.VALUE_SPECS,
         ADMIN_STATE_UP: declare.ADMIN_STATE_UP,
         TENANT_ID: properties.Schema(
-            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own.")),
+            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own.")
+        ),
         SHARED: properties.Schema(
             properties.Schema.BOOLEAN,
-            _("Whether all projects may use it. By default only administrators may say so."), update_allowed=True,
-            default=False),
+            _("Whether all projects may use it. By default only administrators may say so."),
+            update_allowed=True,
+            default=False,
+        ),
         DHCP_AGENT_IDS: properties.Schema(
             properties.Schema.LIST,
             _("DHCP agents that serve the network. By default only administrators may choose them."),
-            update_allowed=True),
+            update_allowed=True,
+        ),
         PORT_SECURITY_ENABLED: properties.Schema(
-            properties.Schema.BOOLEAN, _("Whether ports filter traffic by security groups and address pairs."),
-            update_allowed=True, support_status=declare.since("5.0.0")),
+            properties.Schema.BOOLEAN,
+            _("Whether ports filter traffic by security groups and address pairs."),
+            update_allowed=True,
+            support_status=declare.since("5.0.0"),
+        ),
         QOS_POLICY: properties.Schema(
-            properties.Schema.STRING, _("Name or id of the QoS policy."), update_allowed=True,
-            constraints=[constraints.CustomConstraint("neutron.qos_policy")], support_status=declare.since("6.0.0")),
+            properties.Schema.STRING,
+            _("Name or id of the QoS policy."),
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("neutron.qos_policy")],
+            support_status=declare.since("6.0.0"),
+        ),
         DNS_DOMAIN: properties.Schema(
-            properties.Schema.STRING, _("DNS domain, with its final dot."), update_allowed=True,
-            constraints=[constraints.CustomConstraint("dns_domain")], support_status=declare.since("7.0.0")),
+            properties.Schema.STRING,
+            _("DNS domain, with its final dot."),
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("dns_domain")],
+            support_status=declare.since("7.0.0"),
+        ),
         AVAILABILITY_ZONE_HINTS: properties.Schema(
-            properties.Schema.LIST, _("Availability zones that are preferred for it."),
-            support_status=declare.since("19.0.0")),
+            properties.Schema.LIST,
+            _("Availability zones that are preferred for it."),
+            support_status=declare.since("19.0.0"),
+        ),
         TAGS: declare.tags("9.0.0"),
     }
 
@@ -73,26 +124,39 @@ class Net(NeutronResource):
         STATUS: attributes.Schema(_("State of the object in the service."), type=attributes.Schema.STRING),
         NAME_ATTR: attributes.Schema(_("Name of the object."), type=attributes.Schema.STRING),
         SUBNETS: attributes.Schema(_("Ids of the subnets of the network."), type=attributes.Schema.LIST),
-        ADMIN_STATE_UP_ATTR: attributes.Schema(
-            _("Whether it is administratively up."), type=attributes.Schema.STRING),
+        ADMIN_STATE_UP_ATTR: attributes.Schema(_("Whether it is administratively up."), type=attributes.Schema.STRING),
         TENANT_ID_ATTR: attributes.Schema(_("Project that owns it."), type=attributes.Schema.STRING),
         PORT_SECURITY_ENABLED_ATTR: attributes.Schema(
-            _("Whether port security is on."), type=attributes.Schema.BOOLEAN, support_status=declare.since("5.0.0")),
+            _("Whether port security is on."), type=attributes.Schema.BOOLEAN, support_status=declare.since("5.0.0")
+        ),
         MTU_ATTR: attributes.Schema(
-            _("Largest size of a transmission unit on the network, in bytes."), type=attributes.Schema.INTEGER,
-            support_status=declare.since("5.0.0")),
+            _("Largest size of a transmission unit on the network, in bytes."),
+            type=attributes.Schema.INTEGER,
+            support_status=declare.since("5.0.0"),
+        ),
         QOS_POLICY_ATTR: attributes.Schema(
-            _("Id of the QoS policy."), type=attributes.Schema.STRING, support_status=declare.since("6.0.0")),
+            _("Id of the QoS policy."), type=attributes.Schema.STRING, support_status=declare.since("6.0.0")
+        ),
         L2_ADJACENCY: attributes.Schema(
-            _("Whether everything on the network is connected on layer 2."), type=attributes.Schema.BOOLEAN,
-            support_status=declare.since("9.0.0")),
+            _("Whether everything on the network is connected on layer 2."),
+            type=attributes.Schema.BOOLEAN,
+            support_status=declare.since("9.0.0"),
+        ),
         SEGMENTS: attributes.Schema(
-            _("Segments of the network."), type=attributes.Schema.LIST, support_status=declare.since("11.0.0")),
+            _("Segments of the network."), type=attributes.Schema.LIST, support_status=declare.since("11.0.0")
+        ),
     }
 
     def translation_rules(self, properties: Any) -> list[Any]:
-        return [TranslationRule(properties, TranslationRule.RESOLVE, [self.QOS_POLICY],
-                                client_plugin=self.client_plugin(), finder="get_qos_policy_id")]
+        return [
+            TranslationRule(
+                properties,
+                TranslationRule.RESOLVE,
+                [self.QOS_POLICY],
+                client_plugin=self.client_plugin(),
+                finder="get_qos_policy_id",
+            )
+        ]
 
     # the agents that serve it
     def make_parts(self, props: dict[str, Any]) -> None:

@@ -31,39 +31,62 @@ class NetworkGateway(NeutronResource):
     _DEVICES_KEYS = (ID, INTERFACE_NAME) = ("id", "interface_name")
 
     _CONNECTIONS_KEYS = (NETWORK_ID, NETWORK, SEGMENTATION_TYPE, SEGMENTATION_ID) = (
-        "network_id", "network", "segmentation_type", "segmentation_id")
+        "network_id",
+        "network",
+        "segmentation_type",
+        "segmentation_id",
+    )
 
     properties_schema = {
         NAME: declare.NAME,
         DEVICES: properties.Schema(
-            properties.Schema.LIST, _("Devices that make the gateway."), required=True, update_allowed=True,
+            properties.Schema.LIST,
+            _("Devices that make the gateway."),
+            required=True,
+            update_allowed=True,
             constraints=[constraints.Length(min=1)],
             schema=properties.Schema(
                 properties.Schema.MAP,
                 schema={
-                    ID: properties.Schema(
-                        properties.Schema.STRING, _("Id of the device."), required=True),
+                    ID: properties.Schema(properties.Schema.STRING, _("Id of the device."), required=True),
                     INTERFACE_NAME: properties.Schema(
-                        properties.Schema.STRING, _("Interface of the device."), required=True),
-                })),
+                        properties.Schema.STRING, _("Interface of the device."), required=True
+                    ),
+                },
+            ),
+        ),
         CONNECTIONS: properties.Schema(
-            properties.Schema.LIST, _("Networks that are connected, and how."), update_allowed=True, default={},
+            properties.Schema.LIST,
+            _("Networks that are connected, and how."),
+            update_allowed=True,
+            default={},
             schema=properties.Schema(
                 properties.Schema.MAP,
                 schema={
-                    NETWORK_ID: declare.renamed(NETWORK, hidden="5.0.0",
-                        deprecated="2014.2", constraint="neutron.network"),
+                    NETWORK_ID: declare.renamed(
+                        NETWORK, hidden="5.0.0", deprecated="2014.2", constraint="neutron.network"
+                    ),
                     NETWORK: properties.Schema(
-                        properties.Schema.STRING, _("Network, by name or id."), required=True,
+                        properties.Schema.STRING,
+                        _("Network, by name or id."),
+                        required=True,
                         constraints=[constraints.CustomConstraint("neutron.network")],
-                        support_status=declare.since("2014.2")),
+                        support_status=declare.since("2014.2"),
+                    ),
                     SEGMENTATION_TYPE: properties.Schema(
-                        properties.Schema.STRING, _("How the network is told apart outside."), default="flat",
-                        constraints=[constraints.AllowedValues(["flat", "vlan"])]),
+                        properties.Schema.STRING,
+                        _("How the network is told apart outside."),
+                        default="flat",
+                        constraints=[constraints.AllowedValues(["flat", "vlan"])],
+                    ),
                     SEGMENTATION_ID: properties.Schema(
-                        properties.Schema.INTEGER, _("Segment outside; needed for vlan."),
-                        constraints=[constraints.Range(min=0, max=4094)]),
-                })),
+                        properties.Schema.INTEGER,
+                        _("Segment outside; needed for vlan."),
+                        constraints=[constraints.Range(min=0, max=4094)],
+                    ),
+                },
+            ),
+        ),
     }
 
     attributes_schema = {
@@ -71,19 +94,21 @@ class NetworkGateway(NeutronResource):
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
-        return [rules.replace(props, self.NETWORK_ID, self.CONNECTIONS, self.NETWORK),
-                rules.find(self, props, self.client_plugin().RES_TYPE_NETWORK, self.CONNECTIONS, self.NETWORK)]
+        return [
+            rules.replace(props, self.NETWORK_ID, self.CONNECTIONS, self.NETWORK),
+            rules.find(self, props, self.client_plugin().RES_TYPE_NETWORK, self.CONNECTIONS, self.NETWORK),
+        ]
 
     def validate(self) -> Any:
         super().validate()
         for connection in self.properties[self.CONNECTIONS]:
             kind, segment = connection[self.SEGMENTATION_TYPE], connection.get(self.SEGMENTATION_ID)
             if kind == "vlan" and segment is None:
-                raise exceptions.StackValidationFailed(
-                    message=_("segmentation_id must be specified for using vlan"))
+                raise exceptions.StackValidationFailed(message=_("segmentation_id must be specified for using vlan"))
             if kind == "flat" and segment:
                 raise exceptions.StackValidationFailed(
-                    message=_("segmentation_id cannot be specified except 0 for using flat"))
+                    message=_("segmentation_id cannot be specified except 0 for using flat")
+                )
         return None
 
     def make_parts(self, props: dict[str, Any]) -> None:
@@ -122,8 +147,14 @@ class NetworkGateway(NeutronResource):
 
     def _connections(self, given: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
         """Connections as the service has them."""
-        return [{"network_id" if key == self.NETWORK else key: value for key, value in connection.items()
-                 if key != self.NETWORK_ID} for connection in given or ()]
+        return [
+            {
+                "network_id" if key == self.NETWORK else key: value
+                for key, value in connection.items()
+                if key != self.NETWORK_ID
+            }
+            for connection in given or ()
+        ]
 
     def _connect(self, connection: dict[str, Any]) -> None:
         self.api.put(f"{self.object_path()}/connect_network", json=connection)

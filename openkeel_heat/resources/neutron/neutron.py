@@ -46,8 +46,9 @@ SECURITY_GROUP_PROTOCOL_DESCRIPTION = _("Protocol of the traffic: %s, or a numbe
 
 def with_status(path: str, key: str, keys: str = "") -> ApiObject:
     """An object that tells its state as networks, ports and routers do. What is deleted is gone at once."""
-    return ApiObject(f"/v2.0/{path}", key, keys, status="status", ready=READY, busy=BUSY, failed=FAILED,
-                     slow_delete=False)
+    return ApiObject(
+        f"/v2.0/{path}", key, keys, status="status", ready=READY, busy=BUSY, failed=FAILED, slow_delete=False
+    )
 
 
 def without_status(path: str, key: str, keys: str = "", name: str = "name") -> ApiObject:
@@ -87,8 +88,9 @@ class NeutronResource(RestResource):
     # create and update ------------------------------------------------
     def fields(self, props: Mapping[str, Any]) -> dict[str, Any]:
         """What names another object names none when it is empty."""
-        return super().fields({
-            key: None if value == "" and key in self.renamed else value for key, value in props.items()})
+        return super().fields(
+            {key: None if value == "" and key in self.renamed else value for key, value in props.items()}
+        )
 
     def create_body(self, props: dict[str, Any]) -> dict[str, Any]:
         names = {key for key in self.renamed if props.get(key) == ""}
@@ -97,8 +99,11 @@ class NeutronResource(RestResource):
     def update_body(self, prop_diff: dict[str, Any]) -> dict[str, Any]:
         """What is no longer given becomes empty, where null is no value to the service, or stays as it is."""
         body = super().update_body(prop_diff)
-        return {key: "" if value is None and key in EMPTY_TEXTS else value for key, value in body.items()
-                if value is not None or key not in WITHOUT_DEFAULT}
+        return {
+            key: "" if value is None and key in EMPTY_TEXTS else value
+            for key, value in body.items()
+            if value is not None or key not in WITHOUT_DEFAULT
+        }
 
     def make_parts(self, props: dict[str, Any]) -> None:
         """What has requests of its own, once the object is there. ``props``: the properties that have a value."""
@@ -223,8 +228,11 @@ class NeutronResource(RestResource):
 
         What nobody asked for is the choice of the service (or of somebody else), and stays.
         """
-        return {key: value for key, value in live.items()
-                if key == VALUE_SPECS or given.get(key) is not None and not _agrees(given.get(key), value)}
+        return {
+            key: value
+            for key, value in live.items()
+            if key == VALUE_SPECS or given.get(key) is not None and not _agrees(given.get(key), value)
+        }
 
     # for plugins ------------------------------------------------------
     def get_resource_plural(self) -> str | None:
@@ -244,8 +252,7 @@ class NeutronResource(RestResource):
         return props
 
     @staticmethod
-    def merge_value_specs(props: MutableMapping[str, Any],
-                          before_value_specs: Mapping[str, Any] | None = None) -> None:
+    def merge_value_specs(props: MutableMapping[str, Any], before_value_specs: Mapping[str, Any] | None = None) -> None:
         """Put the entries of ``value_specs``, or those that have changed, beside the other fields."""
         given, before = props.pop(VALUE_SPECS) or {}, before_value_specs or {}
         props.update({key: value for key, value in given.items() if not (before and before.get(key) == value)})
@@ -277,7 +284,8 @@ def _agrees(given: Any, live: Any) -> bool:
     """Whether a live value is what was given; it may tell more. Lists of the service are in no order."""
     if isinstance(given, Mapping):
         return isinstance(live, Mapping) and all(
-            _agrees(value, live.get(key)) for key, value in given.items() if value is not None)
+            _agrees(value, live.get(key)) for key, value in given.items() if value is not None
+        )
     if isinstance(given, list):
         if not isinstance(live, list) or len(given) != len(live):
             return False

@@ -34,9 +34,7 @@ class PendingResource(NeutronResource):
             ) from error
 
     def error_of(self, shown: dict[str, Any], status: str) -> Exception:
-        return exceptions.ResourceInError(
-            resource_status=status, status_reason=_("Error in %s") % type(self).__name__
-        )
+        return exceptions.ResourceInError(resource_status=status, status_reason=_("Error in %s") % type(self).__name__)
 
     def check_update_complete(self, answer: Any) -> bool:
         return True

@@ -41,35 +41,94 @@ class Port(NeutronResource):
     not_sent = ("tags", "replacement_policy", "no_fixed_ips")
 
     PROPERTIES = (
-        NAME, NETWORK_ID, NETWORK, FIXED_IPS, SECURITY_GROUPS, REPLACEMENT_POLICY, DEVICE_ID, DEVICE_OWNER, DNS_NAME,
+        NAME,
+        NETWORK_ID,
+        NETWORK,
+        FIXED_IPS,
+        SECURITY_GROUPS,
+        REPLACEMENT_POLICY,
+        DEVICE_ID,
+        DEVICE_OWNER,
+        DNS_NAME,
         TAGS,
     ) = (
-        "name", "network_id", "network", "fixed_ips", "security_groups", "replacement_policy", "device_id",
-        "device_owner", "dns_name", "tags",
+        "name",
+        "network_id",
+        "network",
+        "fixed_ips",
+        "security_groups",
+        "replacement_policy",
+        "device_id",
+        "device_owner",
+        "dns_name",
+        "tags",
     )
 
     EXTRA_PROPERTIES = (
-        VALUE_SPECS, ADMIN_STATE_UP, MAC_ADDRESS, ALLOWED_ADDRESS_PAIRS, VNIC_TYPE, QOS_POLICY, PORT_SECURITY_ENABLED,
-        PROPAGATE_UPLINK_STATUS, NO_FIXED_IPS,
+        VALUE_SPECS,
+        ADMIN_STATE_UP,
+        MAC_ADDRESS,
+        ALLOWED_ADDRESS_PAIRS,
+        VNIC_TYPE,
+        QOS_POLICY,
+        PORT_SECURITY_ENABLED,
+        PROPAGATE_UPLINK_STATUS,
+        NO_FIXED_IPS,
     ) = (
-        "value_specs", "admin_state_up", "mac_address", "allowed_address_pairs", "binding:vnic_type", "qos_policy",
-        "port_security_enabled", "propagate_uplink_status", "no_fixed_ips",
+        "value_specs",
+        "admin_state_up",
+        "mac_address",
+        "allowed_address_pairs",
+        "binding:vnic_type",
+        "qos_policy",
+        "port_security_enabled",
+        "propagate_uplink_status",
+        "no_fixed_ips",
     )
 
-    _FIXED_IP_KEYS = (FIXED_IP_SUBNET_ID, FIXED_IP_SUBNET, FIXED_IP_IP_ADDRESS) = (
-        "subnet_id", "subnet", "ip_address")
+    _FIXED_IP_KEYS = (FIXED_IP_SUBNET_ID, FIXED_IP_SUBNET, FIXED_IP_IP_ADDRESS) = ("subnet_id", "subnet", "ip_address")
 
     _ALLOWED_ADDRESS_PAIR_KEYS = (ALLOWED_ADDRESS_PAIR_MAC_ADDRESS, ALLOWED_ADDRESS_PAIR_IP_ADDRESS) = (
-        "mac_address", "ip_address")
+        "mac_address",
+        "ip_address",
+    )
 
     ATTRIBUTES = (
-        ADMIN_STATE_UP_ATTR, DEVICE_ID_ATTR, DEVICE_OWNER_ATTR, FIXED_IPS_ATTR, MAC_ADDRESS_ATTR, NAME_ATTR,
-        NETWORK_ID_ATTR, SECURITY_GROUPS_ATTR, STATUS, TENANT_ID, ALLOWED_ADDRESS_PAIRS_ATTR, SUBNETS_ATTR,
-        PORT_SECURITY_ENABLED_ATTR, QOS_POLICY_ATTR, DNS_ASSIGNMENT, NETWORK_ATTR, PROPAGATE_UPLINK_STATUS_ATTR,
+        ADMIN_STATE_UP_ATTR,
+        DEVICE_ID_ATTR,
+        DEVICE_OWNER_ATTR,
+        FIXED_IPS_ATTR,
+        MAC_ADDRESS_ATTR,
+        NAME_ATTR,
+        NETWORK_ID_ATTR,
+        SECURITY_GROUPS_ATTR,
+        STATUS,
+        TENANT_ID,
+        ALLOWED_ADDRESS_PAIRS_ATTR,
+        SUBNETS_ATTR,
+        PORT_SECURITY_ENABLED_ATTR,
+        QOS_POLICY_ATTR,
+        DNS_ASSIGNMENT,
+        NETWORK_ATTR,
+        PROPAGATE_UPLINK_STATUS_ATTR,
     ) = (
-        "admin_state_up", "device_id", "device_owner", "fixed_ips", "mac_address", "name", "network_id",
-        "security_groups", "status", "tenant_id", "allowed_address_pairs", "subnets", "port_security_enabled",
-        "qos_policy_id", "dns_assignment", "network", "propagate_uplink_status",
+        "admin_state_up",
+        "device_id",
+        "device_owner",
+        "fixed_ips",
+        "mac_address",
+        "name",
+        "network_id",
+        "security_groups",
+        "status",
+        "tenant_id",
+        "allowed_address_pairs",
+        "subnets",
+        "port_security_enabled",
+        "qos_policy_id",
+        "dns_assignment",
+        "network",
+        "propagate_uplink_status",
     )
 
     #: What ports that a server makes for itself can be given, too.
@@ -77,92 +136,150 @@ class Port(NeutronResource):
         VALUE_SPECS: declare.VALUE_SPECS,
         ADMIN_STATE_UP: declare.ADMIN_STATE_UP,
         MAC_ADDRESS: properties.Schema(
-            properties.Schema.STRING, _("MAC address."), constraints=[constraints.CustomConstraint("mac_addr")]),
+            properties.Schema.STRING, _("MAC address."), constraints=[constraints.CustomConstraint("mac_addr")]
+        ),
         ALLOWED_ADDRESS_PAIRS: properties.Schema(
-            properties.Schema.LIST, _("More addresses that traffic of the port may carry."), update_allowed=True,
+            properties.Schema.LIST,
+            _("More addresses that traffic of the port may carry."),
+            update_allowed=True,
             schema=properties.Schema(
                 properties.Schema.MAP,
                 schema={
                     ALLOWED_ADDRESS_PAIR_IP_ADDRESS: properties.Schema(
-                        properties.Schema.STRING, _("IP address."), required=True,
-                        constraints=[constraints.CustomConstraint("ip_or_cidr")]),
+                        properties.Schema.STRING,
+                        _("IP address."),
+                        required=True,
+                        constraints=[constraints.CustomConstraint("ip_or_cidr")],
+                    ),
                     ALLOWED_ADDRESS_PAIR_MAC_ADDRESS: properties.Schema(
-                        properties.Schema.STRING, _("MAC address."),
-                        constraints=[constraints.CustomConstraint("mac_addr")]),
-                })),
+                        properties.Schema.STRING,
+                        _("MAC address."),
+                        constraints=[constraints.CustomConstraint("mac_addr")],
+                    ),
+                },
+            ),
+        ),
         VNIC_TYPE: properties.Schema(
-            properties.Schema.STRING, _("Kind of the virtual network card."), update_allowed=True, default="normal",
-            constraints=[constraints.AllowedValues(["normal", "direct", "macvtap", "direct-physical",
-                "baremetal", "virtio-forwarder", "smart-nic"])],
-            support_status=declare.since("2015.1")),
+            properties.Schema.STRING,
+            _("Kind of the virtual network card."),
+            update_allowed=True,
+            default="normal",
+            constraints=[
+                constraints.AllowedValues(
+                    ["normal", "direct", "macvtap", "direct-physical", "baremetal", "virtio-forwarder", "smart-nic"]
+                )
+            ],
+            support_status=declare.since("2015.1"),
+        ),
         PORT_SECURITY_ENABLED: properties.Schema(
-            properties.Schema.BOOLEAN, _("Whether ports filter traffic by security groups and address pairs."),
-            update_allowed=True, support_status=declare.since("5.0.0")),
+            properties.Schema.BOOLEAN,
+            _("Whether ports filter traffic by security groups and address pairs."),
+            update_allowed=True,
+            support_status=declare.since("5.0.0"),
+        ),
         QOS_POLICY: properties.Schema(
-            properties.Schema.STRING, _("QoS policy by name or id."), update_allowed=True,
-            constraints=[constraints.CustomConstraint("neutron.qos_policy")], support_status=declare.since("6.0.0")),
+            properties.Schema.STRING,
+            _("QoS policy by name or id."),
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("neutron.qos_policy")],
+            support_status=declare.since("6.0.0"),
+        ),
         PROPAGATE_UPLINK_STATUS: properties.Schema(
-            properties.Schema.BOOLEAN, _("Whether the state of the uplink is passed on to the port."),
-            update_allowed=True, support_status=declare.since("15.0.0")),
+            properties.Schema.BOOLEAN,
+            _("Whether the state of the uplink is passed on to the port."),
+            update_allowed=True,
+            support_status=declare.since("15.0.0"),
+        ),
         NO_FIXED_IPS: properties.Schema(
-            properties.Schema.BOOLEAN, _("Whether the port is to have no address at all."), update_allowed=True,
-            default=False, support_status=declare.since("16.0.0")),
+            properties.Schema.BOOLEAN,
+            _("Whether the port is to have no address at all."),
+            update_allowed=True,
+            default=False,
+            support_status=declare.since("16.0.0"),
+        ),
     }
 
     properties_schema = {
         NAME: declare.NAME,
         NETWORK_ID: declare.renamed(NETWORK, hidden="5.0.0", deprecated="2014.2", constraint="neutron.network"),
         NETWORK: properties.Schema(
-            properties.Schema.STRING, _("Network, by name or id."), required=True,
-            constraints=[constraints.CustomConstraint("neutron.network")], support_status=declare.since("2014.2")),
+            properties.Schema.STRING,
+            _("Network, by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("neutron.network")],
+            support_status=declare.since("2014.2"),
+        ),
         DEVICE_ID: properties.Schema(
-            properties.Schema.STRING, _("Device that the port is attached to."), update_allowed=True, default=""),
+            properties.Schema.STRING, _("Device that the port is attached to."), update_allowed=True, default=""
+        ),
         DEVICE_OWNER: properties.Schema(
-            properties.Schema.STRING, _("Kind of the device, for example network:dhcp or compute:zone."),
-            update_allowed=True, default=""),
+            properties.Schema.STRING,
+            _("Kind of the device, for example network:dhcp or compute:zone."),
+            update_allowed=True,
+            default="",
+        ),
         FIXED_IPS: properties.Schema(
-            properties.Schema.LIST, _("Addresses of the port. Not given: the service chooses one."),
+            properties.Schema.LIST,
+            _("Addresses of the port. Not given: the service chooses one."),
             update_allowed=True,
             schema=properties.Schema(
                 properties.Schema.MAP,
                 schema={
-                    FIXED_IP_SUBNET_ID: declare.renamed(FIXED_IP_SUBNET, hidden="5.0.0",
-                        deprecated="2014.2 ", constraint="neutron.subnet"),
+                    FIXED_IP_SUBNET_ID: declare.renamed(
+                        FIXED_IP_SUBNET, hidden="5.0.0", deprecated="2014.2 ", constraint="neutron.subnet"
+                    ),
                     FIXED_IP_SUBNET: properties.Schema(
-                        properties.Schema.STRING, _("Subnet, by name or id."),
+                        properties.Schema.STRING,
+                        _("Subnet, by name or id."),
                         constraints=[constraints.CustomConstraint("neutron.subnet")],
-                        support_status=declare.since("2014.2")),
+                        support_status=declare.since("2014.2"),
+                    ),
                     FIXED_IP_IP_ADDRESS: properties.Schema(
-                        properties.Schema.STRING, _("IP address."),
-                        constraints=[constraints.CustomConstraint("ip_addr")]),
-                })),
+                        properties.Schema.STRING,
+                        _("IP address."),
+                        constraints=[constraints.CustomConstraint("ip_addr")],
+                    ),
+                },
+            ),
+        ),
         SECURITY_GROUPS: properties.Schema(
             properties.Schema.LIST,
             _("Security groups by name or id. Not given: the default group; an empty list: none."),
-            update_allowed=True),
+            update_allowed=True,
+        ),
         REPLACEMENT_POLICY: properties.Schema(
             properties.Schema.STRING,
-            _("AUTO changes the port in place where that is possible, REPLACE_ALWAYS makes a new one for each "
-              "change."),
-            update_allowed=True, default="AUTO", constraints=[constraints.AllowedValues(["REPLACE_ALWAYS", "AUTO"])],
+            _("AUTO changes the port in place where that is possible, REPLACE_ALWAYS makes a new one for each change."),
+            update_allowed=True,
+            default="AUTO",
+            constraints=[constraints.AllowedValues(["REPLACE_ALWAYS", "AUTO"])],
             support_status=support.SupportStatus(
-                support.HIDDEN, version="9.0.0", previous_status=support.SupportStatus(
-                    support.DEPRECATED, message=_("Servers and ports have got along without it since Liberty."),
-                    version="6.0.0", previous_status=declare.since("2014.2")))),
+                support.HIDDEN,
+                version="9.0.0",
+                previous_status=support.SupportStatus(
+                    support.DEPRECATED,
+                    message=_("Servers and ports have got along without it since Liberty."),
+                    version="6.0.0",
+                    previous_status=declare.since("2014.2"),
+                ),
+            ),
+        ),
         DNS_NAME: properties.Schema(
-            properties.Schema.STRING, _("Name in the DNS."), update_allowed=True,
-            constraints=[constraints.CustomConstraint("dns_name")], support_status=declare.since("7.0.0")),
+            properties.Schema.STRING,
+            _("Name in the DNS."),
+            update_allowed=True,
+            constraints=[constraints.CustomConstraint("dns_name")],
+            support_status=declare.since("7.0.0"),
+        ),
         TAGS: declare.tags("9.0.0"),
         **extra_properties_schema,
     }
 
     attributes_schema = {
-        ADMIN_STATE_UP_ATTR: attributes.Schema(
-            _("Whether it is administratively up."), type=attributes.Schema.STRING),
+        ADMIN_STATE_UP_ATTR: attributes.Schema(_("Whether it is administratively up."), type=attributes.Schema.STRING),
         DEVICE_ID_ATTR: attributes.Schema(_("Device that the port is attached to."), type=attributes.Schema.STRING),
         DEVICE_OWNER_ATTR: attributes.Schema(_("Kind of the device."), type=attributes.Schema.STRING),
-        FIXED_IPS_ATTR: attributes.Schema(
-            _("Addresses of the port with their subnets."), type=attributes.Schema.LIST),
+        FIXED_IPS_ATTR: attributes.Schema(_("Addresses of the port with their subnets."), type=attributes.Schema.LIST),
         MAC_ADDRESS_ATTR: attributes.Schema(_("MAC address of the port."), type=attributes.Schema.STRING),
         NAME_ATTR: attributes.Schema(_("Name of the object."), type=attributes.Schema.STRING),
         NETWORK_ID_ATTR: attributes.Schema(_("Network of the port."), type=attributes.Schema.STRING),
@@ -170,22 +287,32 @@ class Port(NeutronResource):
         STATUS: attributes.Schema(_("State of the object in the service."), type=attributes.Schema.STRING),
         TENANT_ID: attributes.Schema(_("Project that owns it."), type=attributes.Schema.STRING),
         ALLOWED_ADDRESS_PAIRS_ATTR: attributes.Schema(
-            _("More addresses that traffic of the port may carry."), type=attributes.Schema.LIST),
+            _("More addresses that traffic of the port may carry."), type=attributes.Schema.LIST
+        ),
         SUBNETS_ATTR: attributes.Schema(
-            _("The subnets of the port's addresses with all their fields."), type=attributes.Schema.LIST),
+            _("The subnets of the port's addresses with all their fields."), type=attributes.Schema.LIST
+        ),
         PORT_SECURITY_ENABLED_ATTR: attributes.Schema(
-            _("Whether port security is on."), type=attributes.Schema.BOOLEAN, support_status=declare.since("5.0.0")),
+            _("Whether port security is on."), type=attributes.Schema.BOOLEAN, support_status=declare.since("5.0.0")
+        ),
         QOS_POLICY_ATTR: attributes.Schema(
-            _("Id of the QoS policy."), type=attributes.Schema.STRING, support_status=declare.since("6.0.0")),
+            _("Id of the QoS policy."), type=attributes.Schema.STRING, support_status=declare.since("6.0.0")
+        ),
         DNS_ASSIGNMENT: attributes.Schema(
-            _("Names in the DNS that the port has got."), type=attributes.Schema.MAP,
-            support_status=declare.since("7.0.0")),
+            _("Names in the DNS that the port has got."),
+            type=attributes.Schema.MAP,
+            support_status=declare.since("7.0.0"),
+        ),
         NETWORK_ATTR: attributes.Schema(
-            _("The network of the port with all its fields."), type=attributes.Schema.MAP,
-            support_status=declare.since("11.0.0")),
+            _("The network of the port with all its fields."),
+            type=attributes.Schema.MAP,
+            support_status=declare.since("11.0.0"),
+        ),
         PROPAGATE_UPLINK_STATUS_ATTR: attributes.Schema(
-            _("Whether the state of the uplink is passed on."), type=attributes.Schema.BOOLEAN,
-            support_status=declare.since("15.0.0")),
+            _("Whether the state of the uplink is passed on."),
+            type=attributes.Schema.BOOLEAN,
+            support_status=declare.since("15.0.0"),
+        ),
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
@@ -223,7 +350,8 @@ class Port(NeutronResource):
             groups = body[self.SECURITY_GROUPS]
             # No longer given: as if it had never been.
             body[self.SECURITY_GROUPS] = self.client_plugin().get_secgroup_uuids(
-                ["default"] if groups is None else groups)
+                ["default"] if groups is None else groups
+            )
         if body.get("qos_policy_id"):
             body["qos_policy_id"] = self.client_plugin().get_qos_policy_id(body["qos_policy_id"])
         return body
@@ -234,8 +362,9 @@ class Port(NeutronResource):
             body[PROFILE] = self._merged_profile(body[PROFILE])
         return body
 
-    def _merged_profile(self, new: Mapping[str, Any]) -> dict[str, Any]:
+    def _merged_profile(self, new: Mapping[str, Any] | None) -> dict[str, Any]:
         """The present profile, of which the hypervisor may have filled a part, with what the template changes."""
+        new = new or {}
         before = (self.properties.get(VALUE_SPECS) or {}).get(PROFILE) or {}
         shown = self._show_resource().get(PROFILE)
         if shown is None:
@@ -255,7 +384,8 @@ class Port(NeutronResource):
         if found.get(self.FIXED_IPS):
             found[self.FIXED_IPS] = [
                 {self.FIXED_IP_SUBNET: entry.get("subnet_id"), self.FIXED_IP_IP_ADDRESS: entry.get("ip_address")}
-                for entry in found[self.FIXED_IPS]]
+                for entry in found[self.FIXED_IPS]
+            ]
         if self.SECURITY_GROUPS in found:
             given = plugin.get_secgroup_uuids(resource_properties.get(self.SECURITY_GROUPS) or [])
             if sorted(given) == sorted(found[self.SECURITY_GROUPS]):
@@ -283,7 +413,7 @@ class Port(NeutronResource):
 
     def prepare_for_replace(self) -> None:
         """Free the addresses, and remember them for a rollback."""
-        if self.resource_id is None:
+        if not self.has_object():
             return
         with self.client_plugin().ignore_not_found:
             fixed_ips = self._show_resource().get(self.FIXED_IPS) or []

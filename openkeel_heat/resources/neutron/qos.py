@@ -31,14 +31,16 @@ class QoSPolicy(NeutronResource):
 
     properties_schema = {
         NAME: declare.NAME,
-        DESCRIPTION: properties.Schema(
-            properties.Schema.STRING, _("Text about the object."), update_allowed=True),
+        DESCRIPTION: properties.Schema(properties.Schema.STRING, _("Text about the object."), update_allowed=True),
         SHARED: properties.Schema(
             properties.Schema.BOOLEAN,
-            _("Whether all projects may use it. By default only administrators may say so."), update_allowed=True,
-            default=False),
+            _("Whether all projects may use it. By default only administrators may say so."),
+            update_allowed=True,
+            default=False,
+        ),
         TENANT_ID: properties.Schema(
-            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own.")),
+            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own.")
+        ),
     }
 
     attributes_schema = {
@@ -59,10 +61,14 @@ class QoSRule(NeutronResource):
 
     properties_schema = {
         POLICY: properties.Schema(
-            properties.Schema.STRING, _("QoS policy that gets the rule, by name or id."), required=True,
-            constraints=[constraints.CustomConstraint("neutron.qos_policy")]),
+            properties.Schema.STRING,
+            _("QoS policy that gets the rule, by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("neutron.qos_policy")],
+        ),
         TENANT_ID: properties.Schema(
-            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own.")),
+            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own.")
+        ),
     }
 
     _policy_id: str | None = None
@@ -80,8 +86,11 @@ class QoSRule(NeutronResource):
     def find_physical(self) -> str | None:
         """A policy has no two rules of a kind alike."""
         wanted = self.create_body(self.given_properties())
-        same = [rule for rule in self.api.list(self.collection_path(), self.api_object.collection)
-                if all(rule.get(key) == value for key, value in wanted.items() if key != self.TENANT_ID)]
+        same = [
+            rule
+            for rule in self.api.list(self.collection_path(), self.api_object.collection)
+            if all(rule.get(key) == value for key, value in wanted.items() if key != self.TENANT_ID)
+        ]
         return str(same[0]["id"]) if len(same) == 1 else None
 
 
@@ -96,15 +105,27 @@ class QoSBandwidthLimitRule(QoSRule):
 
     properties_schema = {
         MAX_BANDWIDTH: properties.Schema(
-            properties.Schema.INTEGER, _("Most kilobits per second."), required=True, update_allowed=True,
-            constraints=[constraints.Range(min=0)]),
+            properties.Schema.INTEGER,
+            _("Most kilobits per second."),
+            required=True,
+            update_allowed=True,
+            constraints=[constraints.Range(min=0)],
+        ),
         MAX_BURST_BANDWIDTH: properties.Schema(
-            properties.Schema.INTEGER, _("Most kilobits of a burst."), update_allowed=True, default=0,
-            constraints=[constraints.Range(min=0)]),
+            properties.Schema.INTEGER,
+            _("Most kilobits of a burst."),
+            update_allowed=True,
+            default=0,
+            constraints=[constraints.Range(min=0)],
+        ),
         DIRECTION: properties.Schema(
-            properties.Schema.STRING, _("Direction of the traffic as seen from the port."), update_allowed=True,
-            default="egress", constraints=[constraints.AllowedValues(["egress", "ingress"])],
-            support_status=declare.since("13.0.0")),
+            properties.Schema.STRING,
+            _("Direction of the traffic as seen from the port."),
+            update_allowed=True,
+            default="egress",
+            constraints=[constraints.AllowedValues(["egress", "ingress"])],
+            support_status=declare.since("13.0.0"),
+        ),
         **QoSRule.properties_schema,
     }
 
@@ -122,8 +143,12 @@ class QoSDscpMarkingRule(QoSRule):
 
     properties_schema = {
         DSCP_MARK: properties.Schema(
-            properties.Schema.INTEGER, _("The mark."), required=True, update_allowed=True,
-            constraints=[constraints.AllowedValues(_DSCP_MARKS)]),
+            properties.Schema.INTEGER,
+            _("The mark."),
+            required=True,
+            update_allowed=True,
+            constraints=[constraints.AllowedValues(_DSCP_MARKS)],
+        ),
         **QoSRule.properties_schema,
     }
 
@@ -143,11 +168,19 @@ class QoSMinimumBandwidthRule(QoSRule):
 
     properties_schema = {
         MIN_BANDWIDTH: properties.Schema(
-            properties.Schema.INTEGER, _("Kilobits per second that are guaranteed."), required=True,
-            update_allowed=True, constraints=[constraints.Range(min=0)]),
+            properties.Schema.INTEGER,
+            _("Kilobits per second that are guaranteed."),
+            required=True,
+            update_allowed=True,
+            constraints=[constraints.Range(min=0)],
+        ),
         DIRECTION: properties.Schema(
-            properties.Schema.STRING, _("Direction of the traffic as seen from the port."), update_allowed=True,
-            default="egress", constraints=[constraints.AllowedValues(["egress", "ingress"])]),
+            properties.Schema.STRING,
+            _("Direction of the traffic as seen from the port."),
+            update_allowed=True,
+            default="egress",
+            constraints=[constraints.AllowedValues(["egress", "ingress"])],
+        ),
         **QoSRule.properties_schema,
     }
 
@@ -167,11 +200,19 @@ class QoSMinimumPacketRateRule(QoSRule):
 
     properties_schema = {
         MIN_PACKET_RATE: properties.Schema(
-            properties.Schema.INTEGER, _("Thousands of packets per second that are guaranteed."), required=True,
-            update_allowed=True, constraints=[constraints.Range(min=0)]),
+            properties.Schema.INTEGER,
+            _("Thousands of packets per second that are guaranteed."),
+            required=True,
+            update_allowed=True,
+            constraints=[constraints.Range(min=0)],
+        ),
         DIRECTION: properties.Schema(
-            properties.Schema.STRING, _("Direction of the traffic as seen from the port."), update_allowed=True,
-            default="egress", constraints=[constraints.AllowedValues(["any", "egress", "ingress"])]),
+            properties.Schema.STRING,
+            _("Direction of the traffic as seen from the port."),
+            update_allowed=True,
+            default="egress",
+            constraints=[constraints.AllowedValues(["any", "egress", "ingress"])],
+        ),
         **QoSRule.properties_schema,
     }
 

@@ -26,49 +26,104 @@ class NeutronQuota(Connection):
     support_status = declare.since("8.0.0")
 
     PROPERTIES = (
-        PROJECT, SUBNET, NETWORK, FLOATINGIP, SECURITY_GROUP_RULE, SECURITY_GROUP, ROUTER, PORT, SUBNETPOOL,
+        PROJECT,
+        SUBNET,
+        NETWORK,
+        FLOATINGIP,
+        SECURITY_GROUP_RULE,
+        SECURITY_GROUP,
+        ROUTER,
+        PORT,
+        SUBNETPOOL,
         RBAC_POLICY,
     ) = (
-        "project", "subnet", "network", "floatingip", "security_group_rule", "security_group", "router", "port",
-        "subnetpool", "rbac_policy",
+        "project",
+        "subnet",
+        "network",
+        "floatingip",
+        "security_group_rule",
+        "security_group",
+        "router",
+        "port",
+        "subnetpool",
+        "rbac_policy",
     )
 
     properties_schema = {
         PROJECT: properties.Schema(
-            properties.Schema.STRING, _("Project, by name or id."), required=True,
-            constraints=[constraints.CustomConstraint("keystone.project")]),
+            properties.Schema.STRING,
+            _("Project, by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("keystone.project")],
+        ),
         SUBNET: properties.Schema(
-            properties.Schema.INTEGER, _("Most subnets of the project; -1: no limit."), update_allowed=True,
-            constraints=[constraints.Range(min=-1)]),
+            properties.Schema.INTEGER,
+            _("Most subnets of the project; -1: no limit."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=-1)],
+        ),
         NETWORK: properties.Schema(
-            properties.Schema.INTEGER, _("Most networks of the project; -1: no limit."), update_allowed=True,
-            constraints=[constraints.Range(min=-1)]),
+            properties.Schema.INTEGER,
+            _("Most networks of the project; -1: no limit."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=-1)],
+        ),
         FLOATINGIP: properties.Schema(
-            properties.Schema.INTEGER, _("Most floating IPs of the project; -1: no limit."), update_allowed=True,
-            constraints=[constraints.Range(min=-1)]),
+            properties.Schema.INTEGER,
+            _("Most floating IPs of the project; -1: no limit."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=-1)],
+        ),
         SECURITY_GROUP_RULE: properties.Schema(
-            properties.Schema.INTEGER, _("Most rules of security groups of the project; -1: no limit."),
-            update_allowed=True, constraints=[constraints.Range(min=-1)]),
+            properties.Schema.INTEGER,
+            _("Most rules of security groups of the project; -1: no limit."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=-1)],
+        ),
         SECURITY_GROUP: properties.Schema(
-            properties.Schema.INTEGER, _("Most security groups of the project; -1: no limit."), update_allowed=True,
-            constraints=[constraints.Range(min=-1)]),
+            properties.Schema.INTEGER,
+            _("Most security groups of the project; -1: no limit."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=-1)],
+        ),
         ROUTER: properties.Schema(
-            properties.Schema.INTEGER, _("Most routers of the project; -1: no limit."), update_allowed=True,
-            constraints=[constraints.Range(min=-1)]),
+            properties.Schema.INTEGER,
+            _("Most routers of the project; -1: no limit."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=-1)],
+        ),
         PORT: properties.Schema(
-            properties.Schema.INTEGER, _("Most ports of the project; -1: no limit."), update_allowed=True,
-            constraints=[constraints.Range(min=-1)]),
+            properties.Schema.INTEGER,
+            _("Most ports of the project; -1: no limit."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=-1)],
+        ),
         SUBNETPOOL: properties.Schema(
-            properties.Schema.INTEGER, _("Most subnet pools of the project; -1: no limit."), update_allowed=True,
-            constraints=[constraints.Range(min=-1)], support_status=declare.since("12.0.0")),
+            properties.Schema.INTEGER,
+            _("Most subnet pools of the project; -1: no limit."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=-1)],
+            support_status=declare.since("12.0.0"),
+        ),
         RBAC_POLICY: properties.Schema(
-            properties.Schema.INTEGER, _("Most RBAC policies of the project; -1: no limit."), update_allowed=True,
-            constraints=[constraints.Range(min=-1)], support_status=declare.since("12.0.0")),
+            properties.Schema.INTEGER,
+            _("Most RBAC policies of the project; -1: no limit."),
+            update_allowed=True,
+            constraints=[constraints.Range(min=-1)],
+            support_status=declare.since("12.0.0"),
+        ),
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
-        return [TranslationRule(props, TranslationRule.RESOLVE, [self.PROJECT],
-                                client_plugin=self.client_plugin("keystone"), finder="get_project_id")]
+        return [
+            TranslationRule(
+                props,
+                TranslationRule.RESOLVE,
+                [self.PROJECT],
+                client_plugin=self.client_plugin("keystone"),
+                finder="get_project_id",
+            )
+        ]
 
     def validate(self) -> Any:
         super().validate()

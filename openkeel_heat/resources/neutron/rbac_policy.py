@@ -28,12 +28,25 @@ class RBACPolicy(NeutronResource):
     api_object = without_status("rbac-policies", "rbac_policy", "rbac_policies", name="")
 
     PROPERTIES = (OBJECT_TYPE, TARGET_TENANT, ACTION, OBJECT_ID, TENANT_ID) = (
-        "object_type", "target_tenant", "action", "object_id", "tenant_id")
+        "object_type",
+        "target_tenant",
+        "action",
+        "object_id",
+        "tenant_id",
+    )
 
     OBJECT_TYPE_KEYS = (
-        OBJECT_NETWORK, OBJECT_QOS_POLICY, OBJECT_SECURITY_GROUP, OBJECT_ADDRESS_SCOPE, OBJECT_SUBNETPOOL,
+        OBJECT_NETWORK,
+        OBJECT_QOS_POLICY,
+        OBJECT_SECURITY_GROUP,
+        OBJECT_ADDRESS_SCOPE,
+        OBJECT_SUBNETPOOL,
     ) = (
-        "network", "qos_policy", "security_group", "address_scope", "subnetpool",
+        "network",
+        "qos_policy",
+        "security_group",
+        "address_scope",
+        "subnetpool",
     )
 
     ACTION_KEYS = (ACCESS_AS_SHARED, ACCESS_AS_EXTERNAL) = ("access_as_shared", "access_as_external")
@@ -48,18 +61,24 @@ class RBACPolicy(NeutronResource):
 
     properties_schema = {
         OBJECT_TYPE: properties.Schema(
-            properties.Schema.STRING, _("Type of the object."), required=True,
-            constraints=[constraints.AllowedValues(OBJECT_TYPE_KEYS)]),
+            properties.Schema.STRING,
+            _("Type of the object."),
+            required=True,
+            constraints=[constraints.AllowedValues(OBJECT_TYPE_KEYS)],
+        ),
         TARGET_TENANT: properties.Schema(
-            properties.Schema.STRING, _("Project that may use it; * for all."), required=True, update_allowed=True),
+            properties.Schema.STRING, _("Project that may use it; * for all."), required=True, update_allowed=True
+        ),
         ACTION: properties.Schema(
             properties.Schema.STRING,
-            _("What the project may do with it. Only networks can be used as external ones."), required=True,
-            constraints=[constraints.AllowedValues(ACTION_KEYS)]),
-        OBJECT_ID: properties.Schema(
-            properties.Schema.STRING, _("The object, by name or id."), required=True),
+            _("What the project may do with it. Only networks can be used as external ones."),
+            required=True,
+            constraints=[constraints.AllowedValues(ACTION_KEYS)],
+        ),
+        OBJECT_ID: properties.Schema(properties.Schema.STRING, _("The object, by name or id."), required=True),
         TENANT_ID: properties.Schema(
-            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own.")),
+            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own.")
+        ),
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
@@ -73,10 +92,11 @@ class RBACPolicy(NeutronResource):
         if action not in valid:
             section = self.stack.t.get_section_name(self.properties.error_prefix[0])
             raise exceptions.StackValidationFailed(
-                error="Property error", path=[self.stack.t.RESOURCES, self.t.name, section, self.ACTION],
-                message=_('Invalid action "%(action)s" for object type %(obj_type)s. '
-                          "Valid actions: %(valid_actions)s")
-                % {"action": action, "obj_type": object_type, "valid_actions": ", ".join(valid)})
+                error="Property error",
+                path=[self.stack.t.RESOURCES, self.t.name, section, self.ACTION],
+                message=_('Invalid action "%(action)s" for object type %(obj_type)s. Valid actions: %(valid_actions)s')
+                % {"action": action, "obj_type": object_type, "valid_actions": ", ".join(valid)},
+            )
         return None
 
     def find_physical(self) -> str | None:

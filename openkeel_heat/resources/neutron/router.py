@@ -18,7 +18,10 @@ from openkeel_heat.resources.neutron.neutron import NeutronResource, with_status
 
 #: Owners of ports by which a router is on a subnet; a gateway is another thing.
 INTERFACE_OWNERS = (
-    "network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface")
+    "network:router_interface",
+    "network:router_interface_distributed",
+    "network:ha_router_replicated_interface",
+)
 
 
 class Router(NeutronResource):
@@ -33,81 +36,134 @@ class Router(NeutronResource):
     not_sent = ("tags", "l3_agent_id", "l3_agent_ids")
 
     PROPERTIES = (
-        NAME, EXTERNAL_GATEWAY, VALUE_SPECS, ADMIN_STATE_UP, L3_AGENT_ID, L3_AGENT_IDS, DISTRIBUTED, HA,
-        AVAILABILITY_ZONE_HINTS, TAGS, TENANT_ID,
+        NAME,
+        EXTERNAL_GATEWAY,
+        VALUE_SPECS,
+        ADMIN_STATE_UP,
+        L3_AGENT_ID,
+        L3_AGENT_IDS,
+        DISTRIBUTED,
+        HA,
+        AVAILABILITY_ZONE_HINTS,
+        TAGS,
+        TENANT_ID,
     ) = (
-        "name", "external_gateway_info", "value_specs", "admin_state_up", "l3_agent_id", "l3_agent_ids",
-        "distributed", "ha", "availability_zone_hints", "tags", "tenant_id",
+        "name",
+        "external_gateway_info",
+        "value_specs",
+        "admin_state_up",
+        "l3_agent_id",
+        "l3_agent_ids",
+        "distributed",
+        "ha",
+        "availability_zone_hints",
+        "tags",
+        "tenant_id",
     )
 
     _EXTERNAL_GATEWAY_KEYS = (EXTERNAL_GATEWAY_NETWORK, EXTERNAL_GATEWAY_ENABLE_SNAT, EXTERNAL_GATEWAY_FIXED_IPS) = (
-        "network", "enable_snat", "external_fixed_ips")
+        "network",
+        "enable_snat",
+        "external_fixed_ips",
+    )
 
     _EXTERNAL_GATEWAY_FIXED_IPS_KEYS = (IP_ADDRESS, SUBNET) = ("ip_address", "subnet")
 
     ATTRIBUTES = (STATUS, EXTERNAL_GATEWAY_INFO_ATTR, NAME_ATTR, ADMIN_STATE_UP_ATTR, TENANT_ID) = (
-        "status", "external_gateway_info", "name", "admin_state_up", "tenant_id")
+        "status",
+        "external_gateway_info",
+        "name",
+        "admin_state_up",
+        "tenant_id",
+    )
 
     properties_schema = {
         NAME: declare.NAME,
         EXTERNAL_GATEWAY: properties.Schema(
-            properties.Schema.MAP, _("Gateway to an external network."), update_allowed=True,
+            properties.Schema.MAP,
+            _("Gateway to an external network."),
+            update_allowed=True,
             schema={
                 EXTERNAL_GATEWAY_NETWORK: properties.Schema(
-                    properties.Schema.STRING, _("Network, by name or id."), required=True, update_allowed=True),
+                    properties.Schema.STRING, _("Network, by name or id."), required=True, update_allowed=True
+                ),
                 EXTERNAL_GATEWAY_ENABLE_SNAT: properties.Schema(
                     properties.Schema.BOOLEAN,
-                    _("Whether outgoing traffic gets the address of the gateway. By default only administrators "
-                      "may say so."),
-                    update_allowed=True),
+                    _(
+                        "Whether outgoing traffic gets the address of the gateway. By default only administrators "
+                        "may say so."
+                    ),
+                    update_allowed=True,
+                ),
                 EXTERNAL_GATEWAY_FIXED_IPS: properties.Schema(
-                    properties.Schema.LIST, _("Addresses of the gateway."), update_allowed=True,
+                    properties.Schema.LIST,
+                    _("Addresses of the gateway."),
+                    update_allowed=True,
                     support_status=declare.since("6.0.0"),
                     schema=properties.Schema(
                         properties.Schema.MAP,
                         schema={
                             IP_ADDRESS: properties.Schema(
-                                properties.Schema.STRING, _("IP address."),
-                                constraints=[constraints.CustomConstraint("ip_addr")]),
+                                properties.Schema.STRING,
+                                _("IP address."),
+                                constraints=[constraints.CustomConstraint("ip_addr")],
+                            ),
                             SUBNET: properties.Schema(
-                                properties.Schema.STRING, _("Subnet, by name or id."),
-                                constraints=[constraints.CustomConstraint("neutron.subnet")]),
-                        })),
-            }),
+                                properties.Schema.STRING,
+                                _("Subnet, by name or id."),
+                                constraints=[constraints.CustomConstraint("neutron.subnet")],
+                            ),
+                        },
+                    ),
+                ),
+            },
+        ),
         VALUE_SPECS: declare.VALUE_SPECS,
         ADMIN_STATE_UP: declare.ADMIN_STATE_UP,
-        L3_AGENT_ID: declare.renamed(L3_AGENT_IDS, hidden="6.0.0", deprecated="2015.1",
-            supported="2014.1", update_allowed=True),
+        L3_AGENT_ID: declare.renamed(
+            L3_AGENT_IDS, hidden="6.0.0", deprecated="2015.1", supported="2014.1", update_allowed=True
+        ),
         L3_AGENT_IDS: properties.Schema(
             properties.Schema.LIST,
-            _("L3 agents that host the router; several for one that is highly available. By default only "
-              "administrators may choose."),
-            update_allowed=True, support_status=declare.since("2015.1"),
-            schema=properties.Schema(properties.Schema.STRING)),
+            _(
+                "L3 agents that host the router; several for one that is highly available. By default only "
+                "administrators may choose."
+            ),
+            update_allowed=True,
+            support_status=declare.since("2015.1"),
+            schema=properties.Schema(properties.Schema.STRING),
+        ),
         DISTRIBUTED: properties.Schema(
             properties.Schema.BOOLEAN,
             _("Whether the router is distributed. By default only administrators may say so."),
-            support_status=declare.since("2015.1")),
+            support_status=declare.since("2015.1"),
+        ),
         HA: properties.Schema(
             properties.Schema.BOOLEAN,
             _("Whether the router is highly available. By default only administrators may say so."),
-            support_status=declare.since("2015.1")),
+            support_status=declare.since("2015.1"),
+        ),
         AVAILABILITY_ZONE_HINTS: properties.Schema(
-            properties.Schema.LIST, _("Availability zones that are preferred for it."), update_allowed=True,
-            support_status=declare.since("19.0.0")),
+            properties.Schema.LIST,
+            _("Availability zones that are preferred for it."),
+            update_allowed=True,
+            support_status=declare.since("19.0.0"),
+        ),
         TAGS: declare.tags("9.0.0"),
         TENANT_ID: properties.Schema(
-            properties.Schema.STRING, _("Project that owns it. Only administrators give another than their own."),
-            support_status=declare.since("24.0.0")),
+            properties.Schema.STRING,
+            _("Project that owns it. Only administrators give another than their own."),
+            support_status=declare.since("24.0.0"),
+        ),
     }
 
     attributes_schema = {
         STATUS: attributes.Schema(_("State of the object in the service."), type=attributes.Schema.STRING),
         EXTERNAL_GATEWAY_INFO_ATTR: attributes.Schema(
-            _("Gateway to the external network."), type=attributes.Schema.MAP),
+            _("Gateway to the external network."), type=attributes.Schema.MAP
+        ),
         NAME_ATTR: attributes.Schema(_("Name of the object."), type=attributes.Schema.STRING),
-        ADMIN_STATE_UP_ATTR: attributes.Schema(
-            _("Whether it is administratively up."), type=attributes.Schema.STRING),
+        ADMIN_STATE_UP_ATTR: attributes.Schema(_("Whether it is administratively up."), type=attributes.Schema.STRING),
         TENANT_ID: attributes.Schema(_("Project that owns it."), type=attributes.Schema.STRING),
     }
 
@@ -115,13 +171,16 @@ class Router(NeutronResource):
         plugin = self.client_plugin()
         found = [
             rules.find(self, props, plugin.RES_TYPE_NETWORK, self.EXTERNAL_GATEWAY, self.EXTERNAL_GATEWAY_NETWORK),
-            rules.find(self, props, plugin.RES_TYPE_SUBNET, self.EXTERNAL_GATEWAY, self.EXTERNAL_GATEWAY_FIXED_IPS,
-                       self.SUBNET),
+            rules.find(
+                self, props, plugin.RES_TYPE_SUBNET, self.EXTERNAL_GATEWAY, self.EXTERNAL_GATEWAY_FIXED_IPS, self.SUBNET
+            ),
         ]
         agent = props.get(self.L3_AGENT_ID)
         if agent:
-            found += [TranslationRule(props, TranslationRule.ADD, [self.L3_AGENT_IDS], [agent]),
-                      TranslationRule(props, TranslationRule.DELETE, [self.L3_AGENT_ID])]
+            found += [
+                TranslationRule(props, TranslationRule.ADD, [self.L3_AGENT_IDS], [agent]),
+                TranslationRule(props, TranslationRule.DELETE, [self.L3_AGENT_ID]),
+            ]
         return found
 
     def validate(self) -> Any:
@@ -155,8 +214,13 @@ class Router(NeutronResource):
                     made[key] = gateway[key]
             if self.EXTERNAL_GATEWAY_FIXED_IPS in made:
                 made[self.EXTERNAL_GATEWAY_FIXED_IPS] = [
-                    {"subnet_id" if key == self.SUBNET else key: value for key, value in entry.items()
-                     if value is not None} for entry in made[self.EXTERNAL_GATEWAY_FIXED_IPS]]
+                    {
+                        "subnet_id" if key == self.SUBNET else key: value
+                        for key, value in entry.items()
+                        if value is not None
+                    }
+                    for entry in made[self.EXTERNAL_GATEWAY_FIXED_IPS]
+                ]
             body[self.EXTERNAL_GATEWAY] = made
         return body
 
@@ -196,7 +260,9 @@ class Router(NeutronResource):
                 self.EXTERNAL_GATEWAY_ENABLE_SNAT: gateway.get("enable_snat"),
                 self.EXTERNAL_GATEWAY_FIXED_IPS: [
                     {self.SUBNET: entry.get("subnet_id"), self.IP_ADDRESS: entry.get("ip_address")}
-                    for entry in gateway.get("external_fixed_ips") or ()]}
+                    for entry in gateway.get("external_fixed_ips") or ()
+                ],
+            }
         elif resource_properties.get(self.EXTERNAL_GATEWAY):
             found[self.EXTERNAL_GATEWAY] = None
         if resource_properties.get(self.L3_AGENT_IDS):
@@ -214,23 +280,39 @@ class RouterInterface(Connection):
     required_service_extension = "router"
 
     PROPERTIES = (ROUTER, ROUTER_ID, SUBNET_ID, SUBNET, PORT_ID, PORT) = (
-        "router", "router_id", "subnet_id", "subnet", "port_id", "port")
+        "router",
+        "router_id",
+        "subnet_id",
+        "subnet",
+        "port_id",
+        "port",
+    )
 
     properties_schema = {
         ROUTER: properties.Schema(
-            properties.Schema.STRING, _("Router, by name or id."), required=True,
-            constraints=[constraints.CustomConstraint("neutron.router")]),
-        ROUTER_ID: declare.renamed(ROUTER, hidden="6.0.0", deprecated="2015.1", supported="2013.1",
-            constraint="neutron.router"),
+            properties.Schema.STRING,
+            _("Router, by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("neutron.router")],
+        ),
+        ROUTER_ID: declare.renamed(
+            ROUTER, hidden="6.0.0", deprecated="2015.1", supported="2013.1", constraint="neutron.router"
+        ),
         SUBNET_ID: declare.renamed(SUBNET, hidden="5.0.0", deprecated="2014.2", constraint="neutron.subnet"),
         SUBNET: properties.Schema(
-            properties.Schema.STRING, _("Subnet by name or id; either it or a port is given."),
-            constraints=[constraints.CustomConstraint("neutron.subnet")]),
-        PORT_ID: declare.renamed(PORT, hidden="6.0.0", deprecated="2015.1", supported="2014.1",
-            constraint="neutron.port"),
+            properties.Schema.STRING,
+            _("Subnet by name or id; either it or a port is given."),
+            constraints=[constraints.CustomConstraint("neutron.subnet")],
+        ),
+        PORT_ID: declare.renamed(
+            PORT, hidden="6.0.0", deprecated="2015.1", supported="2014.1", constraint="neutron.port"
+        ),
         PORT: properties.Schema(
-            properties.Schema.STRING, _("Port by name or id; either it or a subnet is given."),
-            constraints=[constraints.CustomConstraint("neutron.port")], support_status=declare.since("2015.1")),
+            properties.Schema.STRING,
+            _("Port by name or id; either it or a subnet is given."),
+            constraints=[constraints.CustomConstraint("neutron.port")],
+            support_status=declare.since("2015.1"),
+        ),
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
@@ -262,9 +344,12 @@ class RouterInterface(Connection):
             self.api.put(f"/v2.0/routers/{router}/add_router_interface", json={key: value})
         except Exception as error:
             plugin = self.client_plugin()
+            # Whoever asks again may be stopped before that.
+            self.note_doubt(error)
             if not (plugin.is_conflict(error) or plugin.is_bad_request(error)) or self.find_physical() is None:
                 raise
         self.resource_id_set(f"{router}:{key}={value}")
+        self.forget_doubt()
 
     def _connected(self) -> tuple[str, str, str]:
         router, subnet = self.properties[self.ROUTER], self.properties[self.SUBNET]
@@ -296,8 +381,11 @@ class RouterInterface(Connection):
         router, key, value = self._parts_of_id()
         port = self._port(router, key, value)
         if port is None:
-            raise NotFound(_("Router %(router)s has no interface with %(key)s %(value)s")
-                           % {"router": router, "key": key, "value": value}, status=404)
+            raise NotFound(
+                _("Router %(router)s has no interface with %(key)s %(value)s")
+                % {"router": router, "key": key, "value": value},
+                status=404,
+            )
         return port
 
 
@@ -305,24 +393,34 @@ class RouterGateway(Connection):
     """The gateway of a router. Superseded by external_gateway_info of the router."""
 
     support_status = support.SupportStatus(
-        support.HIDDEN, message=_("Give external_gateway_info of the router in its place."), version="5.0.0",
-        previous_status=support.SupportStatus(support.DEPRECATED, version="2014.1"))
+        support.HIDDEN,
+        message=_("Give external_gateway_info of the router in its place."),
+        version="5.0.0",
+        previous_status=support.SupportStatus(support.DEPRECATED, version="2014.1"),
+    )
 
     PROPERTIES = (ROUTER_ID, NETWORK_ID, NETWORK) = ("router_id", "network_id", "network")
 
     properties_schema = {
         ROUTER_ID: properties.Schema(
-            properties.Schema.STRING, _("Router, by name or id."), required=True,
-            constraints=[constraints.CustomConstraint("neutron.router")]),
+            properties.Schema.STRING,
+            _("Router, by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("neutron.router")],
+        ),
         NETWORK_ID: declare.renamed(NETWORK, hidden="9.0.0", deprecated="2014.2", constraint="neutron.network"),
         NETWORK: properties.Schema(
-            properties.Schema.STRING, _("External network by name or id."),
-            constraints=[constraints.CustomConstraint("neutron.network")]),
+            properties.Schema.STRING,
+            _("External network by name or id."),
+            constraints=[constraints.CustomConstraint("neutron.network")],
+        ),
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
-        return [rules.replace(props, self.NETWORK_ID, self.NETWORK),
-                rules.find(self, props, self.client_plugin().RES_TYPE_NETWORK, self.NETWORK)]
+        return [
+            rules.replace(props, self.NETWORK_ID, self.NETWORK),
+            rules.find(self, props, self.client_plugin().RES_TYPE_NETWORK, self.NETWORK),
+        ]
 
     def add_dependencies(self, deps: Any) -> None:
         super().add_dependencies(deps)
@@ -333,24 +431,41 @@ class RouterGateway(Connection):
     repeatable_create = True
 
     def handle_create(self) -> None:
-        router, network = self.properties[self.ROUTER_ID], self.properties.get(self.NETWORK)
-        self._set_gateway(router, {"network_id": network})
+        router, network = self._connected()
+        try:
+            self._set_gateway(router, {"network_id": network})
+        except Exception as error:
+            self.note_doubt(error)
+            raise
         self.resource_id_set(f"{router}:{network}")
+
+    def _connected(self) -> tuple[str, str | None]:
+        return self.properties[self.ROUTER_ID], self.properties.get(self.NETWORK)
+
+    def find_physical(self) -> str | None:
+        """The gateway is there. It may have been before: a creation takes that over, too."""
+        router, network = self._connected()
+        return f"{router}:{network}" if self._gateway(router).get("network_id") == network else None
 
     def disconnect(self) -> None:
         """Unless the router has got another gateway meanwhile."""
         self.look()
         self._set_gateway(str(self.resource_id).split(":")[0], {})
 
+    def _gateway(self, router: str) -> dict[str, Any]:
+        return self.api.show(f"/v2.0/routers/{router}", "router").get("external_gateway_info") or {}
+
     def _set_gateway(self, router: str, gateway: dict[str, Any]) -> None:
         self.api.put(f"/v2.0/routers/{router}", json={"router": {"external_gateway_info": gateway}})
 
     def look(self) -> Any:
         router, network = str(self.resource_id).split(":")
-        gateway = self.api.show(f"/v2.0/routers/{router}", "router").get("external_gateway_info") or {}
+        gateway = self._gateway(router)
         if gateway.get("network_id") != network:
-            raise NotFound(_("Router %(router)s has no gateway to network %(network)s")
-                           % {"router": router, "network": network}, status=404)
+            raise NotFound(
+                _("Router %(router)s has no gateway to network %(network)s") % {"router": router, "network": network},
+                status=404,
+            )
         return gateway
 
 

@@ -11,8 +11,13 @@ from openkeel_heat.resources.kit.translation import TranslationRule
 def find(resource: Any, props: Any, kind: str, *path: str) -> TranslationRule:
     """The property at ``path`` names an object of a kind (one of the plug-in's RES_TYPES): its id takes its place."""
     return TranslationRule(
-        props, TranslationRule.RESOLVE, list(path), client_plugin=resource.client_plugin(),
-        finder="find_resourceid_by_name_or_id", entity=kind)
+        props,
+        TranslationRule.RESOLVE,
+        list(path),
+        client_plugin=resource.client_plugin(),
+        finder="find_resourceid_by_name_or_id",
+        entity=kind,
+    )
 
 
 def replace(props: Any, former: str, *path: str) -> TranslationRule:

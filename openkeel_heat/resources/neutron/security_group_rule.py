@@ -27,39 +27,73 @@ class SecurityGroupRule(NeutronResource):
     renamed = {"security_group": "security_group_id", "remote_group": "remote_group_id"}
 
     PROPERTIES = (
-        SECURITY_GROUP, DESCRIPTION, DIRECTION, ETHERTYPE, PORT_RANGE_MIN, PORT_RANGE_MAX, PROTOCOL, REMOTE_GROUP,
+        SECURITY_GROUP,
+        DESCRIPTION,
+        DIRECTION,
+        ETHERTYPE,
+        PORT_RANGE_MIN,
+        PORT_RANGE_MAX,
+        PROTOCOL,
+        REMOTE_GROUP,
         REMOTE_IP_PREFIX,
     ) = (
-        "security_group", "description", "direction", "ethertype", "port_range_min", "port_range_max", "protocol",
-        "remote_group", "remote_ip_prefix",
+        "security_group",
+        "description",
+        "direction",
+        "ethertype",
+        "port_range_min",
+        "port_range_max",
+        "protocol",
+        "remote_group",
+        "remote_ip_prefix",
     )
 
     properties_schema = {
         SECURITY_GROUP: properties.Schema(
-            properties.Schema.STRING, _("Group that gets the rule, by name or id."), required=True,
-            constraints=[constraints.CustomConstraint("neutron.security_group")]),
+            properties.Schema.STRING,
+            _("Group that gets the rule, by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("neutron.security_group")],
+        ),
         DESCRIPTION: properties.Schema(properties.Schema.STRING, _("Text about the object.")),
         DIRECTION: properties.Schema(
-            properties.Schema.STRING, _("Whether the rule is for traffic to the port (ingress) or from it (egress)."),
-            default="ingress", constraints=[constraints.AllowedValues(["ingress", "egress"])]),
+            properties.Schema.STRING,
+            _("Whether the rule is for traffic to the port (ingress) or from it (egress)."),
+            default="ingress",
+            constraints=[constraints.AllowedValues(["ingress", "egress"])],
+        ),
         ETHERTYPE: properties.Schema(
-            properties.Schema.STRING, _("Version of the Internet protocol."), default="IPv4",
-            constraints=[constraints.AllowedValues(["IPv4", "IPv6"])]),
+            properties.Schema.STRING,
+            _("Version of the Internet protocol."),
+            default="IPv4",
+            constraints=[constraints.AllowedValues(["IPv4", "IPv6"])],
+        ),
         PORT_RANGE_MIN: properties.Schema(
-            properties.Schema.INTEGER, _("First port of the range; for ICMP the type."),
-            constraints=[constraints.Range(min=0, max=65535)]),
+            properties.Schema.INTEGER,
+            _("First port of the range; for ICMP the type."),
+            constraints=[constraints.Range(min=0, max=65535)],
+        ),
         PORT_RANGE_MAX: properties.Schema(
-            properties.Schema.INTEGER, _("Last port of the range; for ICMP the code."),
-            constraints=[constraints.Range(min=0, max=65535)]),
+            properties.Schema.INTEGER,
+            _("Last port of the range; for ICMP the code."),
+            constraints=[constraints.Range(min=0, max=65535)],
+        ),
         PROTOCOL: properties.Schema(
-            properties.Schema.STRING, _("Protocol by name or number."), default="tcp",
-            constraints=[constraints.AllowedValues(ALLOWED_SECURITY_GROUP_PROTOCOLS)]),
+            properties.Schema.STRING,
+            _("Protocol by name or number."),
+            default="tcp",
+            constraints=[constraints.AllowedValues(ALLOWED_SECURITY_GROUP_PROTOCOLS)],
+        ),
         REMOTE_GROUP: properties.Schema(
-            properties.Schema.STRING, _("Group that the other side is in, by name or id."),
-            constraints=[constraints.CustomConstraint("neutron.security_group")]),
+            properties.Schema.STRING,
+            _("Group that the other side is in, by name or id."),
+            constraints=[constraints.CustomConstraint("neutron.security_group")],
+        ),
         REMOTE_IP_PREFIX: properties.Schema(
-            properties.Schema.STRING, _("Addresses of the other side in CIDR notation."),
-            constraints=[constraints.CustomConstraint("net_cidr")]),
+            properties.Schema.STRING,
+            _("Addresses of the other side in CIDR notation."),
+            constraints=[constraints.CustomConstraint("net_cidr")],
+        ),
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
@@ -73,10 +107,15 @@ class SecurityGroupRule(NeutronResource):
             raise exceptions.ResourcePropertyConflict(self.REMOTE_GROUP, self.REMOTE_IP_PREFIX)
         low, high = props[self.PORT_RANGE_MIN], props[self.PORT_RANGE_MAX]
         # For ICMP they are type and code.
-        if (low is not None and high is not None and high < low
-                and props[self.PROTOCOL] not in ("icmp", "icmpv6", "ipv6-icmp")):
+        if (
+            low is not None
+            and high is not None
+            and high < low
+            and props[self.PROTOCOL] not in ("icmp", "icmpv6", "ipv6-icmp")
+        ):
             raise exceptions.StackValidationFailed(
-                message=_("The minimum port number must be less than or equal to the maximum port number."))
+                message=_("The minimum port number must be less than or equal to the maximum port number.")
+            )
         return None
 
     def create_body(self, props: dict[str, Any]) -> dict[str, Any]:
@@ -87,10 +126,16 @@ class SecurityGroupRule(NeutronResource):
     def find_physical(self) -> str | None:
         """The service has no two rules alike in a group."""
         wanted = self.create_body(self.given_properties())
-        found = self.api.list("/v2.0/security-group-rules", "security_group_rules", params={
-            key: wanted[key] for key in ("security_group_id", self.DIRECTION, self.ETHERTYPE)})
-        same = [rule for rule in found
-                if all(str(rule.get(key)) == str(value) for key, value in wanted.items()) and self._is_younger(rule)]
+        found = self.api.list(
+            "/v2.0/security-group-rules",
+            "security_group_rules",
+            params={key: wanted[key] for key in ("security_group_id", self.DIRECTION, self.ETHERTYPE)},
+        )
+        same = [
+            rule
+            for rule in found
+            if all(str(rule.get(key)) == str(value) for key, value in wanted.items()) and self._is_younger(rule)
+        ]
         return str(same[0]["id"]) if len(same) == 1 else None
 
 

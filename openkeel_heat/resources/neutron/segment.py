@@ -29,22 +29,35 @@ class Segment(NeutronResource):
     NETWORK_TYPES = (LOCAL, VLAN, VXLAN, GRE, GENEVE, FLAT) = ("local", "vlan", "vxlan", "gre", "geneve", "flat")
 
     PROPERTIES = (NETWORK, NETWORK_TYPE, PHYSICAL_NETWORK, SEGMENTATION_ID, NAME, DESCRIPTION) = (
-        "network", "network_type", "physical_network", "segmentation_id", "name", "description")
+        "network",
+        "network_type",
+        "physical_network",
+        "segmentation_id",
+        "name",
+        "description",
+    )
 
     properties_schema = {
         NETWORK: properties.Schema(
-            properties.Schema.STRING, _("Network, by name or id."), required=True,
-            constraints=[constraints.CustomConstraint("neutron.network")]),
+            properties.Schema.STRING,
+            _("Network, by name or id."),
+            required=True,
+            constraints=[constraints.CustomConstraint("neutron.network")],
+        ),
         NETWORK_TYPE: properties.Schema(
-            properties.Schema.STRING, _("How the segment is realised."), required=True,
-            constraints=[constraints.AllowedValues(NETWORK_TYPES)]),
+            properties.Schema.STRING,
+            _("How the segment is realised."),
+            required=True,
+            constraints=[constraints.AllowedValues(NETWORK_TYPES)],
+        ),
         PHYSICAL_NETWORK: properties.Schema(properties.Schema.STRING, _("Physical network that carries it.")),
         SEGMENTATION_ID: properties.Schema(
-            properties.Schema.INTEGER, _("Segment of the physical network, for example the VLAN."),
-            constraints=[constraints.Range(min=1)]),
+            properties.Schema.INTEGER,
+            _("Segment of the physical network, for example the VLAN."),
+            constraints=[constraints.Range(min=1)],
+        ),
         NAME: declare.NAME,
-        DESCRIPTION: properties.Schema(
-            properties.Schema.STRING, _("Text about the object."), update_allowed=True),
+        DESCRIPTION: properties.Schema(properties.Schema.STRING, _("Text about the object."), update_allowed=True),
     }
 
     def translation_rules(self, props: Any) -> list[Any]:
@@ -60,10 +73,16 @@ class Segment(NeutronResource):
             (physical is None and network_type in (self.FLAT, self.VLAN), required, self.PHYSICAL_NETWORK),
             (segment is None and network_type == self.VLAN, required, self.SEGMENTATION_ID),
             (segment is not None and network_type in (self.LOCAL, self.FLAT), prohibited, self.SEGMENTATION_ID),
-            (physical is not None and network_type in (self.VXLAN, self.GRE, self.GENEVE), prohibited,
-             self.PHYSICAL_NETWORK),
-            (network_type == self.VLAN and segment is not None and segment > LAST_VLAN,
-             _("Up to 4094 VLAN network segments can exist on each physical_network."), ""),
+            (
+                physical is not None and network_type in (self.VXLAN, self.GRE, self.GENEVE),
+                prohibited,
+                self.PHYSICAL_NETWORK,
+            ),
+            (
+                network_type == self.VLAN and segment is not None and segment > LAST_VLAN,
+                _("Up to 4094 VLAN network segments can exist on each physical_network."),
+                "",
+            ),
         )
         for wrong, text, prop in checks:
             if wrong:

@@ -27,7 +27,12 @@ class Trunk(NeutronResource):
     renamed = {"port": "port_id"}
 
     PROPERTIES = (NAME, PARENT_PORT, SUB_PORTS, DESCRIPTION, ADMIN_STATE_UP) = (
-        "name", "port", "sub_ports", "description", "admin_state_up")
+        "name",
+        "port",
+        "sub_ports",
+        "description",
+        "admin_state_up",
+    )
 
     _SUBPORT_KEYS = (PORT, SEGMENTATION_TYPE, SEGMENTATION_ID) = ("port", "segmentation_type", "segmentation_id")
 
@@ -37,29 +42,43 @@ class Trunk(NeutronResource):
         NAME: declare.NAME,
         PARENT_PORT: properties.Schema(
             properties.Schema.STRING,
-            _("Port that carries the trunk (as a subport: port that is carried), by name or id."), required=True,
-            immutable=True, constraints=[constraints.CustomConstraint("neutron.port")]),
+            _("Port that carries the trunk (as a subport: port that is carried), by name or id."),
+            required=True,
+            immutable=True,
+            constraints=[constraints.CustomConstraint("neutron.port")],
+        ),
         SUB_PORTS: properties.Schema(
-            properties.Schema.LIST, _("Ports that the trunk carries."), update_allowed=True,
+            properties.Schema.LIST,
+            _("Ports that the trunk carries."),
+            update_allowed=True,
             schema=properties.Schema(
                 properties.Schema.MAP,
                 schema={
                     PARENT_PORT: properties.Schema(
                         properties.Schema.STRING,
                         _("Port that carries the trunk (as a subport: port that is carried), by name or id."),
-                        required=True, constraints=[constraints.CustomConstraint("neutron.port")]),
+                        required=True,
+                        constraints=[constraints.CustomConstraint("neutron.port")],
+                    ),
                     SEGMENTATION_TYPE: properties.Schema(
-                        properties.Schema.STRING, _("How traffic of the subport is told apart."), required=True,
-                        constraints=[constraints.AllowedValues(["vlan"])]),
+                        properties.Schema.STRING,
+                        _("How traffic of the subport is told apart."),
+                        required=True,
+                        constraints=[constraints.AllowedValues(["vlan"])],
+                    ),
                     SEGMENTATION_ID: properties.Schema(
                         properties.Schema.INTEGER,
-                        _("Segment, for example the VLAN, of the subport inside the server."), required=True,
-                        constraints=[constraints.Range(min=1, max=4094)]),
-                })),
-        DESCRIPTION: properties.Schema(
-            properties.Schema.STRING, _("Text about the object."), update_allowed=True),
+                        _("Segment, for example the VLAN, of the subport inside the server."),
+                        required=True,
+                        constraints=[constraints.Range(min=1, max=4094)],
+                    ),
+                },
+            ),
+        ),
+        DESCRIPTION: properties.Schema(properties.Schema.STRING, _("Text about the object."), update_allowed=True),
         ADMIN_STATE_UP: properties.Schema(
-            properties.Schema.BOOLEAN, _("Whether it is administratively up."), update_allowed=True),
+            properties.Schema.BOOLEAN, _("Whether it is administratively up."), update_allowed=True
+        ),
     }
 
     attributes_schema = {
@@ -68,8 +87,10 @@ class Trunk(NeutronResource):
 
     def translation_rules(self, props: Any) -> list[Any]:
         kind = self.client_plugin().RES_TYPE_PORT
-        return [rules.find(self, props, kind, self.PARENT_PORT),
-                rules.find(self, props, kind, self.SUB_PORTS, self.PORT)]
+        return [
+            rules.find(self, props, kind, self.PARENT_PORT),
+            rules.find(self, props, kind, self.SUB_PORTS, self.PORT),
+        ]
 
     def create_body(self, props: dict[str, Any]) -> dict[str, Any]:
         body = super().create_body(props)
@@ -95,7 +116,8 @@ class Trunk(NeutronResource):
         """
         new = [_sub_port(entry) for entry in wanted]
         managed = {entry[self.PORT] for entry in self.properties[self.SUB_PORTS] or ()} | {
-            entry["port_id"] for entry in new}
+            entry["port_id"] for entry in new
+        }
         there = self._show_resource()["sub_ports"]
         out = [entry for entry in there if entry["port_id"] in managed and entry not in new]
         answer = None
@@ -107,6 +129,15 @@ class Trunk(NeutronResource):
     def _put(self, action: str, sub_ports: list[dict[str, Any]]) -> Any:
         self._seen = None
         return self.api.put(f"{self.object_path()}/{action}", json={"sub_ports": sub_ports})
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+        found = super().parse_live_resource_data(resource_properties, resource_data)
+        if self.SUB_PORTS in found:
+            found[self.SUB_PORTS] = [
+                {self.PORT if key == "port_id" else key: value for key, value in entry.items()}
+                for entry in found[self.SUB_PORTS]
+            ]
+        return self.drift(resource_properties, found)
 
 
 def _sub_port(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,9 +41,7 @@ def _lifetime(update_allowed: bool) -> properties.Schema:
                 default="seconds",
                 constraints=[constraints.AllowedValues(["seconds", "kilobytes"])],
             ),
-            LIFETIME_VALUE: properties.Schema(
-                properties.Schema.INTEGER, _("The lifetime in that unit."), default=3600
-            ),
+            LIFETIME_VALUE: properties.Schema(properties.Schema.INTEGER, _("The lifetime in that unit."), default=3600),
         },
     )
 
@@ -92,18 +90,44 @@ class IKEPolicy(_Policy):
     api_object = without_status("vpn/ikepolicies", "ikepolicy", "ikepolicies")
 
     PROPERTIES = (
-        NAME, DESCRIPTION, AUTH_ALGORITHM, ENCRYPTION_ALGORITHM, PHASE1_NEGOTIATION_MODE, LIFETIME, PFS,
+        NAME,
+        DESCRIPTION,
+        AUTH_ALGORITHM,
+        ENCRYPTION_ALGORITHM,
+        PHASE1_NEGOTIATION_MODE,
+        LIFETIME,
+        PFS,
         IKE_VERSION,
     ) = (
-        "name", "description", "auth_algorithm", "encryption_algorithm", "phase1_negotiation_mode", "lifetime",
-        "pfs", "ike_version",
+        "name",
+        "description",
+        "auth_algorithm",
+        "encryption_algorithm",
+        "phase1_negotiation_mode",
+        "lifetime",
+        "pfs",
+        "ike_version",
     )
     ATTRIBUTES = (
-        AUTH_ALGORITHM_ATTR, DESCRIPTION_ATTR, ENCRYPTION_ALGORITHM_ATTR, IKE_VERSION_ATTR, LIFETIME_ATTR,
-        NAME_ATTR, PFS_ATTR, PHASE1_NEGOTIATION_MODE_ATTR, TENANT_ID,
+        AUTH_ALGORITHM_ATTR,
+        DESCRIPTION_ATTR,
+        ENCRYPTION_ALGORITHM_ATTR,
+        IKE_VERSION_ATTR,
+        LIFETIME_ATTR,
+        NAME_ATTR,
+        PFS_ATTR,
+        PHASE1_NEGOTIATION_MODE_ATTR,
+        TENANT_ID,
     ) = (
-        "auth_algorithm", "description", "encryption_algorithm", "ike_version", "lifetime", "name", "pfs",
-        "phase1_negotiation_mode", "tenant_id",
+        "auth_algorithm",
+        "description",
+        "encryption_algorithm",
+        "ike_version",
+        "lifetime",
+        "name",
+        "pfs",
+        "phase1_negotiation_mode",
+        "tenant_id",
     )
 
     properties_schema = {
@@ -161,18 +185,44 @@ class IPsecPolicy(_Policy):
     api_object = without_status("vpn/ipsecpolicies", "ipsecpolicy", "ipsecpolicies")
 
     PROPERTIES = (
-        NAME, DESCRIPTION, TRANSFORM_PROTOCOL, ENCAPSULATION_MODE, AUTH_ALGORITHM, ENCRYPTION_ALGORITHM,
-        LIFETIME, PFS,
+        NAME,
+        DESCRIPTION,
+        TRANSFORM_PROTOCOL,
+        ENCAPSULATION_MODE,
+        AUTH_ALGORITHM,
+        ENCRYPTION_ALGORITHM,
+        LIFETIME,
+        PFS,
     ) = (
-        "name", "description", "transform_protocol", "encapsulation_mode", "auth_algorithm",
-        "encryption_algorithm", "lifetime", "pfs",
+        "name",
+        "description",
+        "transform_protocol",
+        "encapsulation_mode",
+        "auth_algorithm",
+        "encryption_algorithm",
+        "lifetime",
+        "pfs",
     )
     ATTRIBUTES = (
-        AUTH_ALGORITHM_ATTR, DESCRIPTION_ATTR, ENCAPSULATION_MODE_ATTR, ENCRYPTION_ALGORITHM_ATTR,
-        LIFETIME_ATTR, NAME_ATTR, PFS_ATTR, TENANT_ID, TRANSFORM_PROTOCOL_ATTR,
+        AUTH_ALGORITHM_ATTR,
+        DESCRIPTION_ATTR,
+        ENCAPSULATION_MODE_ATTR,
+        ENCRYPTION_ALGORITHM_ATTR,
+        LIFETIME_ATTR,
+        NAME_ATTR,
+        PFS_ATTR,
+        TENANT_ID,
+        TRANSFORM_PROTOCOL_ATTR,
     ) = (
-        "auth_algorithm", "description", "encapsulation_mode", "encryption_algorithm", "lifetime", "name",
-        "pfs", "tenant_id", "transform_protocol",
+        "auth_algorithm",
+        "description",
+        "encapsulation_mode",
+        "encryption_algorithm",
+        "lifetime",
+        "name",
+        "pfs",
+        "tenant_id",
+        "transform_protocol",
     )
 
     properties_schema = {

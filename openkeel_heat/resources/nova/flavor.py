@@ -13,6 +13,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import attributes, constraints, properties, support, translation
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
+from openkeel_heat.resources.kit.updates import of_what_was_asked_for
 from openkeel_heat.resources.nova.nova import NovaResource
 
 LOG = logging.getLogger(__name__)
@@ -34,6 +35,8 @@ class NovaFlavor(NovaResource):
     }
     not_sent = ("tenants", "extra_specs")
     repeatable_update = True
+    # Its name and id are there once.
+    repairable = True
 
     PROPERTIES = (
         TENANTS, ID, NAME, RAM, VCPUS, DISK, SWAP, EPHEMERAL, RXTX_FACTOR, EXTRA_SPECS, IS_PUBLIC,
@@ -160,9 +163,12 @@ class NovaFlavor(NovaResource):
         with self.client_plugin().ignore_conflict_and_not_found:
             self.api.post(f"{self.object_path()}/action", json={"addTenantAccess": {"tenant": project}})
 
-    def _allow_only(self, projects: Iterable[str]) -> None:
+    def _allowed(self) -> list[str]:
         listed = self.api.list(f"{self.object_path()}/os-flavor-access", "flavor_access")
-        present = {one["tenant_id"] for one in listed}
+        return [one["tenant_id"] for one in listed]
+
+    def _allow_only(self, projects: Iterable[str]) -> None:
+        present = set(self._allowed())
         wanted = set(projects)
         for project in present - wanted:
             with self.client_plugin().ignore_conflict_and_not_found:
@@ -179,10 +185,18 @@ class NovaFlavor(NovaResource):
 
     def get_live_resource_data(self) -> Any:
         found = super().get_live_resource_data()
-        return None if found is None else {self.EXTRA_SPECS: self._extra_specs()}
+        if found is None:
+            return None
+        live: dict[str, Any] = {self.EXTRA_SPECS: self._extra_specs()}
+        if self.properties[self.TENANTS] and not self.properties[self.IS_PUBLIC]:
+            live[self.TENANTS] = self._allowed()
+        return live
 
     def parse_live_resource_data(self, resource_properties: properties.Properties, resource_data: Any) -> Any:
-        return resource_data
+        asked = resource_properties.get(self.TENANTS) or []
+        if set(resource_data.get(self.TENANTS, ())) == set(asked):
+            resource_data = {**resource_data, self.TENANTS: asked}  # they have no order
+        return of_what_was_asked_for(resource_properties, resource_data)
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

@@ -7,9 +7,11 @@ from typing import Any
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
+from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.kit import attributes, constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
-from openkeel_heat.resources.kit.rest import ApiObject, RestResource
+from openkeel_heat.resources.kit.rest import ApiObject
+from openkeel_heat.resources.kit.succession import is_anothers
 
 
 def _hidden(in_favour_of: str) -> support.SupportStatus:
@@ -27,11 +29,12 @@ def _hidden(in_favour_of: str) -> support.SupportStatus:
     )
 
 
-class NovaFloatingIp(RestResource):
-    """A floating IP of the project."""
+class NovaFloatingIp(UnshownResource):
+    """A floating IP of the project; of the network service's object its two attributes are what is told."""
 
     support_status = _hidden("OS::Neutron::FloatingIP")
-    api_object = ApiObject("/v2.0/floatingips", "floatingip", name="")
+    # It has no name: its description tells whose it is.
+    api_object = ApiObject("/v2.0/floatingips", "floatingip", name="description")
 
     PROPERTIES = (POOL,) = ("pool",)
 
@@ -68,7 +71,7 @@ class NovaFloatingIp(RestResource):
         return str(found[0]["id"])
 
     def create_body(self, props: dict[str, Any]) -> dict[str, Any]:
-        return {"floating_network_id": self._external_network()}
+        return {"floating_network_id": self._external_network(), "description": self.physical_resource_name()}
 
     def _resolve_attribute(self, name: str) -> Any:
         return None if self.resource_id is None else str(super()._resolve_attribute(name))
@@ -118,7 +121,7 @@ class NovaFloatingIpAssociation(Resource):
         self._associate({**self.properties, **prop_diff})
 
     def handle_delete(self) -> Any:
-        if self.resource_id is not None:
+        if self.resource_id is not None and not is_anothers(self, lambda one: one.properties[self.FLOATING_IP]):
             with self.client_plugin().ignore_not_found:
                 self.client_plugin().dissociate_floatingip(self.properties[self.FLOATING_IP])
 

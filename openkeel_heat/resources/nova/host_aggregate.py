@@ -10,6 +10,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import constraints, properties, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
+from openkeel_heat.resources.kit.updates import of_what_was_asked_for
 from openkeel_heat.resources.nova.nova import NovaResource
 
 Schema = properties.Schema
@@ -27,6 +28,8 @@ class HostAggregate(NovaResource):
     api_object = ApiObject("/os-aggregates", "aggregate")
     not_sent = ("hosts", "metadata")
     repeatable_update = True
+    # There is one aggregate of each name.
+    repairable = True
 
     PROPERTIES = (NAME, AVAILABILITY_ZONE, HOSTS, METADATA) = ("name", "availability_zone", "hosts", "metadata")
 
@@ -99,7 +102,10 @@ class HostAggregate(NovaResource):
         found[self.METADATA] = {
             key: value for key, value in (found[self.METADATA] or {}).items() if key != self.AVAILABILITY_ZONE
         }
-        return found
+        asked = resource_properties.get(self.HOSTS)
+        if sorted(found[self.HOSTS] or ()) == sorted(asked or ()):
+            found[self.HOSTS] = asked
+        return of_what_was_asked_for(resource_properties, found)
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

@@ -11,6 +11,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import attributes, constraints, properties, support, translation
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
+from openkeel_heat.resources.kit.succession import is_anothers
 from openkeel_heat.resources.nova.nova import NovaResource
 
 TYPE_SINCE, USER_SINCE, PUBLIC_KEY_SINCE = "2.2", "2.10", "2.92"
@@ -119,6 +120,11 @@ class KeyPair(NovaResource):
         self.resource_id_set(str(made["name"]))
         return made
 
+    def send_creation(self, body: dict[str, Any]) -> dict[str, Any]:
+        # The answer has the private key of a pair that the service makes.
+        answer = self.api.post(self.collection_path(), json=self._envelope(body), log="public_key" in body)
+        return self._unwrap(answer)
+
     def find_physical(self) -> str | None:
         """A key pair of that name with the very key; a private key that was not told is lost."""
         wanted = self.properties[self.PUBLIC_KEY]
@@ -153,11 +159,26 @@ class KeyPair(NovaResource):
     def get_reference_id(self) -> Any:
         return self.resource_id
 
+    # --- its replacement has the same name
+
+    def _whose(self) -> tuple[Any, ...]:
+        return self.properties[self.NAME], self.properties[self.USER]
+
     def prepare_for_replace(self) -> None:
-        """Its replacement has the same name."""
-        if self.resource_id is not None:
+        if self.has_object():
             with self.client_plugin().ignore_not_found:
                 self.api.delete(self.object_path())
+
+    def restore_prev_rsrc(self, convergence: bool = False) -> None:
+        """Take the key of the replacement away, and make that of before again, where it was given."""
+        if self.resource_id is None or not self.properties[self.PUBLIC_KEY]:
+            return
+        with self.client_plugin().ignore_not_found:
+            self.api.delete(self.object_path())
+        self.send_creation(self.create_body(self.given_properties()))
+
+    def handle_delete(self) -> Any:
+        return None if is_anothers(self, KeyPair._whose) else super().handle_delete()
 
 
 def _same_key(one: str, other: str) -> bool:

@@ -10,6 +10,8 @@ from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import constraints, properties, support, translation
 from openkeel_heat.resources.kit.resource import Resource
+from openkeel_heat.resources.kit.succession import is_anothers
+from openkeel_heat.resources.kit.updates import of_what_was_asked_for
 
 #: Quotas that newer versions of the API do not know, and the last version that does.
 _NETWORK_UNTIL, _FILES_UNTIL = "2.35", "2.56"
@@ -119,11 +121,17 @@ class NovaQuota(Resource):
         self._set(json_snippet.properties(self.properties_schema, self.context))
 
     def handle_delete(self) -> Any:
+        if is_anothers(self, lambda quota: quota.properties[self.PROJECT]):
+            return
         with self.client_plugin().ignore_not_found:
             self.client_plugin().api.delete(self._path(self.properties))
 
     def _show_resource(self) -> Any:
         return self.client_plugin().api.show(self._path(self.properties), "quota_set")
+
+    def parse_live_resource_data(self, resource_properties: properties.Properties, resource_data: Any) -> Any:
+        found = super().parse_live_resource_data(resource_properties, resource_data)
+        return of_what_was_asked_for(resource_properties, found)
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

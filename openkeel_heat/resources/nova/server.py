@@ -16,8 +16,7 @@ from oslo_log import log as logging
 from oslo_utils import uuidutils
 
 from openkeel_heat.clients import polling
-from openkeel_heat.clients.nova import Server as Shown
-from openkeel_heat.clients.nova_servers import TASK_STATE, personality
+from openkeel_heat.clients.nova_servers import PASSWORD, TASK_STATE, personality
 from openkeel_heat.common import clock, exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import translation
@@ -159,7 +158,7 @@ class Server(ServerAttributes, SchedulerHintsMixin):
             "return_reservation_id": props[self.RESERVATION_ID],
             "key_name": props[self.KEY_NAME],
             "config_drive": self._config_drive(),
-            "adminPass": props[self.ADMIN_PASS],
+            PASSWORD: props[self.ADMIN_PASS],
             "security_groups": [{"name": name} for name in props[self.SECURITY_GROUPS] or ()],
             "personality": personality(props[self.PERSONALITY] or {}),
             "availability_zone": props[self.AVAILABILITY_ZONE],
@@ -185,7 +184,9 @@ class Server(ServerAttributes, SchedulerHintsMixin):
         hints = self._scheduler_hints(self.properties[self.SCHEDULER_HINTS])
         if hints:
             request["os:scheduler_hints"] = hints
-        answer = self.api.post("/servers", json=request)
+        answer = self.api.post("/servers", json=request, log=PASSWORD not in body)
+        if not isinstance(answer, Mapping):
+            return {}
         if "server" in answer:
             return dict(answer["server"])
         # With a reservation only its id is told.
@@ -218,7 +219,7 @@ class Server(ServerAttributes, SchedulerHintsMixin):
         return True
 
     def _is_active(self) -> bool:
-        shown = Shown(self.observe())
+        shown = self.client_plugin().await_server(self.resource_id)
         self._seen = (clock.monotonic(), shown)
         return bool(self.client_plugin().is_active(shown))
 
@@ -248,7 +249,7 @@ class Server(ServerAttributes, SchedulerHintsMixin):
 
     def check_suspend_complete(self, server_id: Any) -> bool:
         plugin = self.client_plugin()
-        server = plugin.observe_server(server_id)
+        server = plugin.await_server(server_id)
         status = plugin.get_status(server)
         if status not in plugin.deferred_server_statuses | {"ACTIVE"}:
             raise exception.ResourceUnknownStatus(
@@ -272,9 +273,7 @@ class Server(ServerAttributes, SchedulerHintsMixin):
         answer = self.client_plugin().act(self.resource_id, "createImage", {"name": name})
         if self.client_plugin().is_version_supported(IMAGE_ID_TOLD_SINCE):
             return str(answer["image_id"])
-        found = self.client_plugin("glance").api.list(
-            "/v2/images", "images", {"name": name, "sort": "created_at:desc"}
-        )
+        found = self.client_plugin("glance").api.list("/v2/images", "images", {"name": name, "sort": "created_at:desc"})
         return str(found[0]["id"])
 
     def _image_is_made(self, image_id: str) -> bool:
@@ -291,7 +290,7 @@ class Server(ServerAttributes, SchedulerHintsMixin):
     def check_snapshot_complete(self, image_id: Any) -> bool:
         if not self._image_is_made(image_id):
             return False
-        return self.client_plugin().observe_server(self.resource_id).get(TASK_STATE) not in _TAKING_IMAGE
+        return self.client_plugin().await_server(self.resource_id).get(TASK_STATE) not in _TAKING_IMAGE
 
     def handle_delete_snapshot(self, snapshot: Mapping[str, Any]) -> None:
         image_id = snapshot["resource_data"].get("snapshot_image_id")

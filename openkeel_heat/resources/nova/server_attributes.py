@@ -18,7 +18,7 @@ from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit.attributes import select_from_attribute
 from openkeel_heat.resources.kit.properties import Properties
-from openkeel_heat.resources.nova import server_networks as networks, server_schema as schema
+from openkeel_heat.resources.nova import resizing, server_networks as networks, server_schema as schema
 from openkeel_heat.resources.nova.server_updates import TAGS_SINCE, ServerUpdates
 
 LOG = logging.getLogger(__name__)
@@ -69,6 +69,10 @@ class ServerAttributes(ServerUpdates):
             self.attributes.set_cached_attr(full_key, found)
         return cached[full_key]
 
+    def _attributes_overridden(self) -> bool:
+        """Which attributes there are the schema says: only how consoles are asked for is different."""
+        return self._has_custom_attributes() or type(self).FnGetAtt is not ServerAttributes.FnGetAtt
+
     def _tags(self, server: Mapping[str, Any]) -> list[str] | None:
         if "tags" in server:
             return list(server["tags"])
@@ -103,9 +107,10 @@ class ServerAttributes(ServerUpdates):
             found = by_name.setdefault(network["name"] if network else port["network_id"], [])
             told = [subnets[ip["subnet_id"]] for ip in port["fixed_ips"] if ip["subnet_id"] in subnets]
             for ip in port["fixed_ips"]:
-                fixed = _entry(port, ip["ip_address"], "fixed", port["id"])
+                fixed = _entry(port, ip["ip_address"], "fixed")
                 for outside in floating.get((port["id"], ip["ip_address"]), ()):
-                    found.append({**_entry(port, outside, "floating", None), "version": fixed["version"]})
+                    # Before the fixed one: who takes the port of the first address goes on having it.
+                    found.append({**_entry(port, outside, "floating"), "version": fixed["version"]})
                 found.append({**fixed, "subnets": told, "network": network})
         return self._by_id_too(by_name)
 
@@ -148,7 +153,7 @@ class ServerAttributes(ServerUpdates):
         """Only what differs from the properties: most of them can be said in several ways."""
         found: dict[str, Any] = {}
         flavor = str(resource_properties.get(schema.FLAVOR))
-        if not self._has_flavor(resource_data, flavor):
+        if not resizing.has_flavor(self.client_plugin(), resource_data, flavor):
             live = resource_data["flavor"]
             found[schema.FLAVOR] = str(live["id"] if "id" in live else live["original_name"])
         image = (resource_data.get("image") or {}).get("id")
@@ -170,7 +175,7 @@ class ServerAttributes(ServerUpdates):
         return found
 
 
-def _entry(port: Mapping[str, Any], address: str, kind: str, port_id: str | None) -> dict[str, Any]:
+def _entry(port: Mapping[str, Any], address: str, kind: str) -> dict[str, Any]:
     version: Any = None
     try:
         # In a list: so it has been stored with stacks since attributes are kept.
@@ -182,5 +187,5 @@ def _entry(port: Mapping[str, Any], address: str, kind: str, port_id: str | None
         "version": version,
         "OS-EXT-IPS-MAC:mac_addr": port["mac_address"],
         "OS-EXT-IPS:type": kind,
-        "port": port_id,
+        "port": port["id"],
     }

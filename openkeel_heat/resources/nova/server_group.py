@@ -57,9 +57,7 @@ class ServerGroup(NovaResource):
         supported = self.client_plugin().is_version_supported
         soft = any(policy.startswith("soft-") for policy in self.properties[self.POLICIES])
         if soft and not supported(SOFT_POLICIES_SINCE):
-            raise exception.StackValidationFailed(
-                message=_("Required microversion for soft policies not supported.")
-            )
+            raise exception.StackValidationFailed(message=_("Required microversion for soft policies not supported."))
         if self.properties[self.RULES] and not supported(RULES_SINCE):
             raise exception.StackValidationFailed(message=_("Required microversion for rules not supported."))
 

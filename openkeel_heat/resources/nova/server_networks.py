@@ -43,6 +43,9 @@ ALLOCATE_NONE, ALLOCATE_AUTO = "none", "auto"
 #: Keys of an entry that the interface tells.
 _TOLD_BY_INTERFACE = (PORT, NETWORK, FIXED_IP, SUBNET)
 
+#: Of these an interface may have several; an entry names one of them. Kept beside the keys of an entry of before.
+_ADDRESS, _ADDRESSES = (FIXED_IP, SUBNET), "addresses"
+
 Schema = properties.Schema
 Net = dict[str, Any]
 
@@ -198,7 +201,7 @@ def compare(
     An interface whose port is internal stays when only properties of the port differ that can be changed.
     """
     internal = set(internal_ports)
-    old = list(_with_interfaces(before, interfaces, internal, network_of))
+    old = list(with_interfaces(before, interfaces, internal, network_of))
     found = Comparison()
     for net in map(_complete, after):
         wanted = {key: value for key, value in net.items() if key not in _TOLD_BY_INTERFACE or value is not None}
@@ -225,10 +228,18 @@ def _complete(net: Mapping[str, Any]) -> Net:
 def _first_with(nets: Iterable[Net], wanted: Mapping[str, Any]) -> Net | None:
     if not any(value is not None for value in wanted.values()):
         return None
-    return next((net for net in nets if all(net.get(key) == value for key, value in wanted.items())), None)
+    return next((net for net in nets if _fits(net, wanted)), None)
 
 
-def _with_interfaces(
+def _fits(net: Net, wanted: Mapping[str, Any]) -> bool:
+    """Whether an entry with what its interface tells is the one; any address of the interface may be named."""
+    named = [key for key in _ADDRESS if key in wanted]
+    return all(net.get(key) == value for key, value in wanted.items() if key not in named) and any(
+        all(address[key] == wanted[key] for key in named) for address in net[_ADDRESSES]
+    )
+
+
+def with_interfaces(
     nets: Iterable[Mapping[str, Any]],
     interfaces: Iterable[Mapping[str, Any]],
     internal: set[str],
@@ -236,7 +247,8 @@ def _with_interfaces(
 ) -> Iterable[Net]:
     """The entries of before, each with what its interface tells. An interface is that of one entry only.
 
-    Of several that an entry may mean, it is one whose port is made by whom the entry has it made.
+    Of several that an entry may mean, it is one whose port is made by whom the entry has it made; if the entry names an
+    address or a subnet, one that has little else.
     """
     complete = [_complete(net) for net in nets]
     given = {net[PORT] for net in complete}
@@ -245,9 +257,12 @@ def _with_interfaces(
         candidates = free
         if net[PORT] is None:
             net[NETWORK] = network_of(net)
-            own = wants_internal_port(net)
+            own, named = wants_internal_port(net), any(net[key] for key in _ADDRESS)
             others = [told for told in free if told[PORT] not in given]
-            candidates = sorted(others, key=lambda told: (told[PORT] in internal) != own)
+            candidates = sorted(
+                others, key=lambda told: ((told[PORT] in internal) != own, len(told[_ADDRESSES]) if named else 0)
+            )
+        net[_ADDRESSES] = [{key: net[key] for key in _ADDRESS}]
         wanted = {key: net[key] for key in _TOLD_BY_INTERFACE if net[key] is not None}
         told = _first_with(candidates, wanted)
         if told is not None:
@@ -257,13 +272,9 @@ def _with_interfaces(
 
 
 def _told_by(interface: Mapping[str, Any]) -> Net:
-    address: Mapping[str, Any] = next(iter(interface.get("fixed_ips") or ()), {})
-    return {
-        PORT: interface["port_id"],
-        NETWORK: interface["net_id"],
-        FIXED_IP: address.get("ip_address"),
-        SUBNET: address.get("subnet_id"),
-    }
+    fixed_ips = interface.get("fixed_ips") or [{}]
+    addresses = [{FIXED_IP: ip.get("ip_address"), SUBNET: ip.get("subnet_id")} for ip in fixed_ips]
+    return {PORT: interface["port_id"], NETWORK: interface["net_id"], **addresses[0], _ADDRESSES: addresses}
 
 
 def live(
@@ -277,7 +288,7 @@ def live(
     found: list[Net] = []
     seen = set()
     present = {interface["port_id"] for interface in interfaces}
-    for net, told in zip(before, _with_interfaces(before, interfaces, internal, network_of), strict=True):
+    for net, told in zip(before, with_interfaces(before, interfaces, internal, network_of), strict=True):
         if told.get(PORT) in present:
             seen.add(told[PORT])
             found.append({key: value for key, value in net.items() if value is not None})

@@ -3,7 +3,8 @@
 
 Ids of ports are kept in the resource data, as lists of ``{"id": …}``: ``internal_ports`` are those that the resource
 has made and will delete, ``external_ports`` all others that the server has. What is attached is detached from a server
-before it is replaced, for its replacement may be given the same ports, and given back when a rollback returns to it.
+before it is replaced, for its replacement may be given the same ports, and given back when a rollback returns to it; so
+are addresses that the template names for internal ports.
 """
 
 from __future__ import annotations
@@ -15,19 +16,22 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_serialization import jsonutils
 
-from openkeel_heat.clients import patience
 from openkeel_heat.clients.rest import perhaps_carried_out
 from openkeel_heat.common import clock, exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit.rest import UNSURE, ApiObject, RestResource
 from openkeel_heat.resources.kit.server_base import BaseServer
+from openkeel_heat.resources.kit.succession import as_it_was_made
 from openkeel_heat.resources.kit.work import Step, Work
-from openkeel_heat.resources.nova import internal_ports, server_networks as networks
+from openkeel_heat.resources.nova import internal_ports, resizing, server_networks as networks
 from openkeel_heat.resources.nova.internal_ports import PORTS
 
 LOG = logging.getLogger(__name__)
 
 INTERNAL, EXTERNAL = "internal_ports", "external_ports"
+
+#: resource_data: addresses that internal ports had before a replacement was to have them.
+FREED = "freed_addresses"
 
 
 def patience_with_interfaces() -> float:
@@ -46,13 +50,7 @@ class ServerPorts(BaseServer, RestResource):
         return self.client_plugin("neutron").api
 
     def _act(self, action: str, arguments: Any = None) -> None:
-        """One of the actions of a server; who comes again after a lost answer looks whether it was carried out."""
-        try:
-            self.client_plugin().act(self.resource_id, action, arguments)
-        except Exception as error:
-            if perhaps_carried_out(error) and patience.can_pause():
-                raise patience.ComeBack(1.0) from error
-            raise
+        resizing.act(self.client_plugin(), str(self.resource_id), action, arguments)
 
     # --- resource data
 
@@ -179,9 +177,9 @@ class ServerPorts(BaseServer, RestResource):
         try:
             return str(self.neutron_api.post(PORTS, json={"port": body})["port"]["id"])
         except Exception as error:
+            self.note_doubt(error)
             if not perhaps_carried_out(error):
                 raise
-            self.data_set(UNSURE, "1")
             found = self._lost_port(body)
             if found is None:
                 raise
@@ -194,8 +192,10 @@ class ServerPorts(BaseServer, RestResource):
             return
         for port in self.neutron_api.list(PORTS, "ports", {"description": description}):
             # The filter may be unknown to an old service.
-            if port.get("description") == description and not port.get("device_id") and all(
-                port.get(name) == value for name, value in wanted.items()
+            if (
+                port.get("description") == description
+                and not port.get("device_id")
+                and all(port.get(name) == value for name, value in wanted.items())
             ):
                 yield port
 
@@ -266,16 +266,26 @@ class ServerPorts(BaseServer, RestResource):
     # --- replacing the server
 
     def prepare_for_replace(self) -> Any:
-        """Take the ports from the server; of one that is broken the internal ports are deleted."""
+        """Take the ports from the server; of one that is broken Nova takes none, and the internal ones are deleted."""
         if self.resource_id is None:
-            return Work()
+            # It may have been made all the same; then nobody has used it, and it holds what another is to have.
+            return self.handle_delete() if self.has_object() else Work()
         server = None
         with self.client_plugin().ignore_not_found:
             server = self.client_plugin().show_server(self.resource_id)
         if server is None or server.status == "ERROR":
+            self._release_given_ports()
             self._delete_internal_ports()
             return Work()
-        return Work(*self._detach_all(self, self.resource_id))
+        return Work(*self._detach_all(self, self.resource_id), self._free_addresses)
+
+    def _release_given_ports(self) -> None:
+        with as_it_was_made(self):
+            given = [net[networks.PORT] for net in self.properties[self.NETWORKS] or () if net.get(networks.PORT)]
+        for port in given:
+            with self.client_plugin("neutron").ignore_not_found:
+                if self.neutron_api.show(f"{PORTS}/{port}", "port").get("device_id") == self.resource_id:
+                    self.neutron_api.put(f"{PORTS}/{port}", json={"port": {"device_id": ""}})
 
     def check_prepare_for_replace_complete(self, work: Work) -> bool:
         return work.go_on()
@@ -291,7 +301,9 @@ class ServerPorts(BaseServer, RestResource):
         if isinstance(other, ServerPorts) and other.resource_id is not None:
             # A server can be made to give a port away only after it is built.
             work = Work(lambda: self._is_built(other), lambda: self._take_ports_of(other, work))
-        work.last(lambda: self._take_ports_back(work))
+        if isinstance(other, ServerPorts):
+            work.last(other._free_addresses)
+        work.last(self._take_addresses_back, lambda: self._take_ports_back(work))
         return work
 
     def check_restore_prev_rsrc_complete(self, work: Work) -> bool:
@@ -326,7 +338,50 @@ class ServerPorts(BaseServer, RestResource):
         made_by_nova = [net for net in nets if not net.get(networks.PORT) and not networks.wants_internal_port(net)]
         for net in made_by_nova[:lost]:
             steps += self._attach(server_id, net_id=self._network_of(net), fip=net.get(networks.FIXED_IP))
-        work.then(*steps, self.store_external_ports)
+        work.then(*steps, self.store_external_ports, self._take_floating_ips_back)
+
+    def _take_floating_ips_back(self) -> None:
+        nets = self.properties[self.NETWORKS] or []
+        if not any(net.get(networks.FLOATING_IP) for net in nets):
+            return
+        interfaces = self.client_plugin().interfaces(str(self.resource_id))
+        known = networks.with_interfaces(nets, interfaces, set(self._port_ids()), self._network_of)
+        for net, told in zip(nets, known, strict=True):
+            if net.get(networks.FLOATING_IP) and told[networks.PORT]:
+                self._lead_floating_ip(net, told[networks.PORT])
+
+    # --- addresses that entries with an internal port name: a network has each once
+
+    def _with_own_address(self) -> list[Mapping[str, Any]]:
+        with self.frozen_properties() as made_with:
+            nets = made_with[self.NETWORKS] or ()
+        return [net for net in nets if net.get(networks.FIXED_IP) and networks.wants_internal_port(net)]
+
+    def _freed_addresses(self) -> dict[str, list[dict[str, Any]]]:
+        freed: dict[str, list[dict[str, Any]]] = jsonutils.loads(self.data().get(FREED) or "{}")
+        return freed
+
+    def _free_addresses(self) -> None:
+        """Let them go, as somebody else is to have them; what they were is kept for a rollback."""
+        for net in self._with_own_address():
+            if net.get(networks.FLOATING_IP):
+                self._free_floating_ip(net[networks.FLOATING_IP])
+        named = {net[networks.FIXED_IP] for net in self._with_own_address()}
+        for port in self._port_ids() if named else ():
+            with self.client_plugin("neutron").ignore_not_found:
+                fixed_ips = self.neutron_api.show(f"{PORTS}/{port}", "port")["fixed_ips"]
+                if any(ip["ip_address"] in named for ip in fixed_ips):
+                    self.data_set(FREED, jsonutils.dumps({**self._freed_addresses(), port: fixed_ips}))
+                    self._set_addresses(port, [])
+
+    def _set_addresses(self, port: str, fixed_ips: list[dict[str, Any]]) -> None:
+        self.neutron_api.put(f"{PORTS}/{port}", json={"port": {"fixed_ips": fixed_ips}})
+
+    def _take_addresses_back(self) -> None:
+        for port, fixed_ips in self._freed_addresses().items():
+            with self.client_plugin("neutron").ignore_not_found:
+                self._set_addresses(port, fixed_ips)
+        self.data_delete(FREED)
 
     def _exists(self, port: str) -> bool:
         with self.client_plugin("neutron").ignore_not_found:

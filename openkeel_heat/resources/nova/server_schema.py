@@ -85,9 +85,7 @@ schema = {
             status=support.HIDDEN,
             version="5.0.0",
             message=_("Images have users of their own, such as ubuntu, fedora or cloud-user."),
-            previous_status=support.SupportStatus(
-                status=support.DEPRECATED, version="2014.1", previous_status=_of_old
-            ),
+            previous_status=support.SupportStatus(status=support.DEPRECATED, version="2014.1", previous_status=_of_old),
         ),
     ),
     AVAILABILITY_ZONE: Schema(
@@ -253,9 +251,7 @@ attributes_schema = {
             status=support.HIDDEN,
             version="5.0.0",
             message=_('Use the attribute networks, as in "{get_attr: [<server>, networks, <network>, 0]}".'),
-            previous_status=support.SupportStatus(
-                status=support.DEPRECATED, version="2014.2", previous_status=_of_old
-            ),
+            previous_status=support.SupportStatus(status=support.DEPRECATED, version="2014.2", previous_status=_of_old),
         ),
     ),
     INSTANCE_NAME: attributes.Schema(

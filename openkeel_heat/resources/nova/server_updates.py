@@ -10,24 +10,22 @@ again by another engine.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from openkeel_heat.clients.nova import Server as Shown
 from openkeel_heat.clients.nova_servers import TASK_STATE, personality
-from openkeel_heat.common import clock, exceptions as exception
+from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit.properties import Properties
 from openkeel_heat.resources.kit.work import Step, Work
-from openkeel_heat.resources.nova import internal_ports, server_networks as networks, server_schema as schema
+from openkeel_heat.resources.nova import internal_ports, resizing, server_networks as networks, server_schema as schema
 from openkeel_heat.resources.nova.internal_ports import PORTS
 from openkeel_heat.resources.nova.server_ports import ServerPorts
 
 #: Versions of the compute API: tags in the request for a server, tags, user data in a rebuild.
 TAGS_AT_CREATION_SINCE, TAGS_SINCE, REBUILD_USER_DATA_SINCE = "2.52", "2.26", "2.57"
-
-#: Seconds after which a server that shows no sign of a resize will not be resized any more.
-RESIZE_BEGINS_WITHIN = 10.0
 
 
 class ServerUpdates(ServerPorts):
@@ -69,24 +67,35 @@ class ServerUpdates(ServerPorts):
         server_id = str(self.resource_id)
         plugin = self.client_plugin()
         if schema.METADATA in prop_diff:
-            plugin.meta_update(Shown(id=server_id), after[schema.METADATA] or {})
+            with self._gone_is_told():
+                plugin.meta_update(Shown(id=server_id), after[schema.METADATA] or {})
         if schema.TAGS in prop_diff:
             self._update_server_tags(after[schema.TAGS] or [])
         if schema.NAME in prop_diff:
-            plugin.rename(Shown(id=server_id), after[schema.NAME] or self.physical_resource_name())
+            with self._gone_is_told():
+                plugin.rename(Shown(id=server_id), after[schema.NAME] or self.physical_resource_name())
         work = Work()
         if schema.NETWORKS in prop_diff:
             work.last(lambda: work.then(*self._update_networks(server_id, after)))
         if schema.FLAVOR in prop_diff:
-            work.last(*self._resize(server_id, after[schema.FLAVOR]))
-        new_user_data = (
-            schema.USER_DATA in prop_diff and after[schema.USER_DATA_UPDATE_POLICY] == schema.REBUILD
-        )
+            work.last(*resizing.steps(plugin, server_id, after[schema.FLAVOR]))
+        new_user_data = schema.USER_DATA in prop_diff and after[schema.USER_DATA_UPDATE_POLICY] == schema.REBUILD
         if schema.IMAGE in prop_diff or new_user_data:
             work.last(*self._rebuild(server_id, after, new_user_data))
         elif prop_diff.get(schema.ADMIN_PASS):
-            self._act("changePassword", {"adminPass": after[schema.ADMIN_PASS]})
+            with self._gone_is_told():
+                self._act("changePassword", {"adminPass": after[schema.ADMIN_PASS]})
         return work
+
+    @contextlib.contextmanager
+    def _gone_is_told(self) -> Iterator[None]:
+        """A server that somebody removed is told as one that was looked for."""
+        try:
+            yield
+        except Exception as error:
+            if self.client_plugin().is_not_found(error):
+                raise exception.EntityNotFound(entity="Server", name=self.resource_id) from error
+            raise
 
     def check_update_complete(self, work: Work) -> bool:
         if not work.go_on():
@@ -101,7 +110,8 @@ class ServerUpdates(ServerPorts):
 
     def _update_networks(self, server_id: str, after: Mapping[str, Any]) -> list[Step]:
         plugin = self.client_plugin()
-        interfaces = plugin.interfaces(server_id)
+        with self._gone_is_told():
+            interfaces = plugin.interfaces(server_id)
         wanted = after[self.NETWORKS] or []
         steps: list[Step] = []
         if networks.allocation(wanted):
@@ -213,56 +223,6 @@ class ServerUpdates(ServerPorts):
                 self._delete_internal_port(port)
         self._keep_ports(sorted(present - set(internal)), "external_ports")
 
-    # --- resize
-
-    def _resize(self, server_id: str, flavor_id: str) -> list[Step]:
-        """Begin, confirm, and wait until that is done."""
-        plugin = self.client_plugin()
-        since: list[float] = []
-
-        def begin() -> None:
-            server = plugin.show_server(server_id)
-            if not (_resizing(server) or self._has_flavor(server, flavor_id)):
-                self._act("resize", {"flavorRef": flavor_id})
-            since.append(clock.monotonic())
-
-        def resized() -> bool:
-            server = plugin.observe_server(server_id)
-            status = plugin.get_status(server)
-            if status == "VERIFY_RESIZE":
-                self._act("confirmResize")
-                return True
-            if _resizing(server):
-                return False
-            if status in ("ACTIVE", "SHUTOFF"):
-                # Some clouds confirm by themselves.
-                if self._has_flavor(server, flavor_id):
-                    return True
-                if server.get(TASK_STATE) or clock.monotonic() - since[0] < RESIZE_BEGINS_WITHIN:
-                    return False
-            raise exception.Error(
-                _("Resizing to '%(flavor)s' failed, status '%(status)s'") % {"flavor": flavor_id, "status": status}
-            )
-
-        def confirmed() -> bool:
-            server = plugin.observe_server(server_id)
-            status = plugin.get_status(server)
-            if status == "VERIFY_RESIZE" or _resizing(server):
-                return False
-            if status in ("ACTIVE", "SHUTOFF"):
-                return True
-            raise exception.ResourceUnknownStatus(
-                result=_("Confirm resize for server %s failed") % server_id, resource_status=status
-            )
-
-        return [begin, resized, confirmed]
-
-    def _has_flavor(self, server: Mapping[str, Any], flavor_id: str) -> bool:
-        present = server.get("flavor") or {}
-        if "id" in present:
-            return str(present["id"]) == flavor_id
-        return bool(present.get("original_name") == self.client_plugin().get_flavor(flavor_id)["name"])
-
     # --- rebuild
 
     def _rebuild(self, server_id: str, after: Mapping[str, Any], new_user_data: bool) -> list[Step]:
@@ -275,7 +235,7 @@ class ServerUpdates(ServerPorts):
             self._act("rebuild", self._rebuild_body(server, after, new_user_data))
 
         def rebuilt() -> bool:
-            server = plugin.observe_server(server_id)
+            server = plugin.await_server(server_id)
             if server.status == "ERROR":
                 raise exception.Error(_("Rebuilding server failed, status '%s'") % server.status)
             return server.status != "REBUILD" and "rebuild" not in (server.get(TASK_STATE) or "")
@@ -303,10 +263,6 @@ class ServerUpdates(ServerPorts):
 
 def encoded(user_data: str | None) -> str | None:
     return base64.b64encode(user_data.encode("utf-8", "surrogateescape")).decode() if user_data else None
-
-
-def _resizing(server: Mapping[str, Any]) -> bool:
-    return server["status"] == "RESIZE" or "resize" in (server.get(TASK_STATE) or "")
 
 
 def _recognize(

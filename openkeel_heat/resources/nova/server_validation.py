@@ -42,7 +42,7 @@ def _failed(message: str) -> exception.StackValidationFailed:
 def _validate_image_and_flavor(server: BaseServer, image: str, flavor: str) -> None:
     plugin, glance = server.client_plugin(), server.client_plugin("glance")
     try:
-        wanted, given = glance.get_image(image), plugin.get_flavor(flavor)
+        wanted, given = glance.image_of_operation(image), plugin.get_flavor(flavor)
     except Exception as error:
         # They may be made by the same stack.
         if plugin.is_not_found(error) or glance.is_not_found(error):
@@ -78,9 +78,7 @@ def _validate_versions(server: BaseServer, nets: Sequence[Mapping[str, Any]]) ->
             _('Cannot use "%s" property in networks - nova does not support required api microversion.') % networks.TAG
         )
     if props[schema.TAGS] and not supported(TAGS_SINCE):
-        raise _failed(
-            _('Cannot use "%s" property - nova does not support required api microversion.') % schema.TAGS
-        )
+        raise _failed(_('Cannot use "%s" property - nova does not support required api microversion.') % schema.TAGS)
     devices = props[schema.BLOCK_DEVICE_MAPPING_V2] or []
     if any(device.get(block_devices.VOLUME_TYPE) for device in devices) and not supported(VOLUME_TYPE_SINCE):
         raise _failed(
@@ -91,9 +89,7 @@ def _validate_versions(server: BaseServer, nets: Sequence[Mapping[str, Any]]) ->
             % block_devices.VOLUME_TYPE
         )
     if props[schema.PERSONALITY] and supported(PERSONALITY_UNTIL):
-        raise _failed(
-            _("Cannot use the personality parameter as nova no longer supports it. Use user_data instead.")
-        )
+        raise _failed(_("Cannot use the personality parameter as nova no longer supports it. Use user_data instead."))
 
 
 def _validate_limits(server: BaseServer, metadata: Mapping[str, Any], files: Mapping[str, Any]) -> None:

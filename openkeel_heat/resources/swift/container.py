@@ -12,6 +12,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.kit import attributes, support
 from openkeel_heat.resources.kit.properties import Properties, Schema
 from openkeel_heat.resources.kit.resource import Resource
+from openkeel_heat.resources.kit.succession import is_anothers, others_that_stay
 from openkeel_heat.resources.kit.work import Work
 
 
@@ -76,15 +77,34 @@ class SwiftContainer(Resource):
     # create
     def handle_create(self) -> None:
         container = self.physical_resource_name()
-        headers = self._build_meta_headers("container", self.properties[self.X_CONTAINER_META])
-        for name in (self.X_CONTAINER_READ, self.X_CONTAINER_WRITE):
-            if self.properties[name] is not None:
-                headers[name] = self.properties[name]
-        self.client().put_container(container, headers)
+        self._put(container, self.properties)
         account_headers = self._build_meta_headers("account", self.properties[self.X_ACCOUNT_META])
         if account_headers:
             self.client().post_account(account_headers)
         self.resource_id_set(container)
+
+    def _headers(self, props: Mapping[str, Any]) -> dict[str, Any]:
+        headers = self._build_meta_headers("container", props[self.X_CONTAINER_META])
+        access = {name: props[name] for name in (self.X_CONTAINER_READ, self.X_CONTAINER_WRITE)}
+        return {**headers, **{name: value for name, value in access.items() if value is not None}}
+
+    def _put(self, container: str | None, props: Mapping[str, Any]) -> None:
+        """Make the container; or, if it is there, give it these headers in place of those of another resource."""
+        headers = self._headers(props)
+        for other in others_that_stay(self, half_made=True):
+            if other._container() == container:
+                headers = {**dict.fromkeys(self._headers(other.properties), ""), **headers}
+        self.client().put_container(container, headers)
+
+    def _container(self) -> str | None:
+        """A container that has a name of its own is the same one to a replacement."""
+        return self.resource_id or self.physical_resource_name()
+
+    def restore_prev_rsrc(self, convergence: bool = False) -> None:
+        """The container was the replacement's: it gets the headers back that it had before."""
+        if self.resource_id is not None and is_anothers(self, SwiftContainer._container):
+            with self.frozen_properties() as properties:
+                self._put(self.resource_id, properties)
 
     # delete
     def _get_objects(self) -> list[dict[str, Any]] | None:
@@ -94,7 +114,7 @@ class SwiftContainer(Resource):
         return None
 
     def handle_delete(self) -> Work:
-        if self.resource_id is None:
+        if self.resource_id is None or is_anothers(self, SwiftContainer._container):
             return Work()
         objects = self._get_objects()
         if objects and not self.properties[self.PURGE_ON_DELETE]:
@@ -141,7 +161,9 @@ class SwiftContainer(Resource):
         return headers if name == self.HEAD_CONTAINER else headers[_HEADERS[name]]
 
     def _show_resource(self) -> Any:
-        return {name.lower(): value for name, value in self.client().head_container(self.resource_id).items()}
+        headers = self.client().head_container(self.resource_id)
+        # What the connection is like says nothing about the container.
+        return {name.lower(): value for name, value in headers.items() if name.lower() != "connection"}
 
     def get_live_resource_data(self) -> Any:
         found = super().get_live_resource_data()
@@ -149,17 +171,23 @@ class SwiftContainer(Resource):
         return {**found, "account_data": account}
 
     def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
-        live: dict[str, Any] = {
-            name: resource_data.get(name.lower()) for name in (self.X_CONTAINER_READ, self.X_CONTAINER_WRITE)
-        }
-        # What Swift is not told.
-        live.update({name: resource_properties.get(name) for name in (self.NAME, self.PURGE_ON_DELETE)})
+        """What is as it was asked for is told in the form that it was asked for; rights of others are no drift."""
+        live: dict[str, Any] = {}
+        for name in (self.X_CONTAINER_READ, self.X_CONTAINER_WRITE):
+            if resource_properties.get(name) is not None:
+                live[name] = resource_data.get(name.lower())
         for name, headers in (
             (self.X_CONTAINER_META, resource_data),
             (self.X_ACCOUNT_META, resource_data["account_data"]),
         ):
-            keys = {key: "%s-%s" % (name.lower(), key.lower()) for key in resource_properties.get(name) or ()}
-            live[name] = {key: headers[header] for key, header in keys.items() if header in headers}
+            given = resource_properties.get(name) or {}
+            said = {key: headers.get("%s-%s" % (name.lower(), key.lower())) for key in given}
+            as_text = {key: None if value is None else str(value) for key, value in given.items()}
+            live[name] = {
+                key: given[key] if as_text[key] == value else value
+                for key, value in said.items()
+                if value is not None or as_text[key] is None
+            }
         return live
 
 

@@ -18,30 +18,47 @@ from openkeel_heat.template.functions.references import (
 )
 from openkeel_heat.template.functions.strings import Base64, CfnReplace as Replace, CfnSplit as Split, Join
 
-__all__ = ['And', 'Base64', 'Equals', 'FindInMap', 'GetAZs', 'GetAtt', 'If', 'Join', 'MemberListToMap', 'Not', 'Or',
-           'ParamRef', 'Ref', 'Replace', 'ResourceFacade', 'Select', 'Split']
+__all__ = [
+    "And",
+    "Base64",
+    "Equals",
+    "FindInMap",
+    "GetAZs",
+    "GetAtt",
+    "If",
+    "Join",
+    "MemberListToMap",
+    "Not",
+    "Or",
+    "ParamRef",
+    "Ref",
+    "Replace",
+    "ResourceFacade",
+    "Select",
+    "Split",
+]
 
 HEAT: dict[str, Any] = {
-    'Fn::FindInMap': references.FindInMap,
-    'Fn::GetAZs': references.GetAZs,
-    'Ref': references.Ref,
-    'Fn::GetAtt': references.CfnGetAtt,
-    'Fn::Select': collections.Select,
-    'Fn::Join': strings.Join,
-    'Fn::Split': strings.CfnSplit,
-    'Fn::Replace': strings.CfnReplace,
-    'Fn::Base64': strings.Base64,
-    'Fn::MemberListToMap': collections.MemberListToMap,
-    'Fn::ResourceFacade': references.CfnResourceFacade,
+    "Fn::FindInMap": references.FindInMap,
+    "Fn::GetAZs": references.GetAZs,
+    "Ref": references.Ref,
+    "Fn::GetAtt": references.CfnGetAtt,
+    "Fn::Select": collections.Select,
+    "Fn::Join": strings.Join,
+    "Fn::Split": strings.CfnSplit,
+    "Fn::Replace": strings.CfnReplace,
+    "Fn::Base64": strings.Base64,
+    "Fn::MemberListToMap": collections.MemberListToMap,
+    "Fn::ResourceFacade": references.CfnResourceFacade,
 }
 
-AWS: dict[str, Any] = {**HEAT, 'Fn::If': conditions.If}
+AWS: dict[str, Any] = {**HEAT, "Fn::If": conditions.If}
 
 AWS_CONDITIONS: dict[str, Any] = {
-    'Fn::Equals': conditions.Equals,
-    'Ref': references.ParamRef,
-    'Fn::FindInMap': references.FindInMap,
-    'Fn::Not': conditions.CfnNot,
-    'Fn::And': conditions.And,
-    'Fn::Or': conditions.Or,
+    "Fn::Equals": conditions.Equals,
+    "Ref": references.ParamRef,
+    "Fn::FindInMap": references.FindInMap,
+    "Fn::Not": conditions.CfnNot,
+    "Fn::And": conditions.And,
+    "Fn::Or": conditions.Or,
 }

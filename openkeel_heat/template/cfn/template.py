@@ -9,7 +9,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.template import parameters as common_parameters
 from openkeel_heat.template.cfn import functions as tables
 from openkeel_heat.template.cfn.parameters import CfnParameters
-from openkeel_heat.template.common import CommonTemplate
+from openkeel_heat.template.sections import CommonTemplate
 
 
 class CfnTemplateBase(CommonTemplate):
@@ -17,35 +17,62 @@ class CfnTemplateBase(CommonTemplate):
 
     SECTIONS: ClassVar[tuple[str, ...]]
     SECTIONS = (
-        VERSION, ALTERNATE_VERSION, DESCRIPTION, MAPPINGS, PARAMETERS, RESOURCES, OUTPUTS,
+        VERSION,
+        ALTERNATE_VERSION,
+        DESCRIPTION,
+        MAPPINGS,
+        PARAMETERS,
+        RESOURCES,
+        OUTPUTS,
     ) = (
-        'AWSTemplateFormatVersion', 'HeatTemplateFormatVersion', 'Description', 'Mappings', 'Parameters', 'Resources',
-        'Outputs',
+        "AWSTemplateFormatVersion",
+        "HeatTemplateFormatVersion",
+        "Description",
+        "Mappings",
+        "Parameters",
+        "Resources",
+        "Outputs",
     )
 
     OUTPUT_KEYS: tuple[str, ...]
-    OUTPUT_KEYS = (OUTPUT_DESCRIPTION, OUTPUT_VALUE) = ('Description', 'Value')
+    OUTPUT_KEYS = (OUTPUT_DESCRIPTION, OUTPUT_VALUE) = ("Description", "Value")
 
     SECTIONS_NO_DIRECT_ACCESS = frozenset((PARAMETERS, VERSION, ALTERNATE_VERSION))
 
     RESOURCE_KEYS: tuple[str, ...]
     RESOURCE_KEYS = (
-        RES_TYPE, RES_PROPERTIES, RES_METADATA, RES_DEPENDS_ON, RES_DELETION_POLICY, RES_UPDATE_POLICY,
+        RES_TYPE,
+        RES_PROPERTIES,
+        RES_METADATA,
+        RES_DEPENDS_ON,
+        RES_DELETION_POLICY,
+        RES_UPDATE_POLICY,
         RES_DESCRIPTION,
     ) = (
-        'Type', 'Properties', 'Metadata', 'DependsOn', 'DeletionPolicy', 'UpdatePolicy', 'Description',
+        "Type",
+        "Properties",
+        "Metadata",
+        "DependsOn",
+        "DeletionPolicy",
+        "UpdatePolicy",
+        "Description",
     )
 
     HOT_TO_CFN_RES_ATTRS: ClassVar[dict[str, str]] = {
-        'type': RES_TYPE, 'properties': RES_PROPERTIES, 'metadata': RES_METADATA, 'depends_on': RES_DEPENDS_ON,
-        'deletion_policy': RES_DELETION_POLICY, 'update_policy': RES_UPDATE_POLICY, 'condition': 'Condition',
+        "type": RES_TYPE,
+        "properties": RES_PROPERTIES,
+        "metadata": RES_METADATA,
+        "depends_on": RES_DEPENDS_ON,
+        "deletion_policy": RES_DELETION_POLICY,
+        "update_policy": RES_UPDATE_POLICY,
+        "condition": "Condition",
     }
-    HOT_TO_CFN_OUTPUT_ATTRS: ClassVar[dict[str, str]] = {'description': OUTPUT_DESCRIPTION, 'value': OUTPUT_VALUE}
+    HOT_TO_CFN_OUTPUT_ATTRS: ClassVar[dict[str, str]] = {"description": OUTPUT_DESCRIPTION, "value": OUTPUT_VALUE}
 
     PARAM_DEFAULT = common_parameters.DEFAULT
 
     functions = tables.HEAT
-    deletion_policies = {'Delete': 'Delete', 'Retain': 'Retain', 'Snapshot': 'Snapshot'}
+    deletion_policies = {"Delete": "Delete", "Retain": "Retain", "Snapshot": "Snapshot"}
     param_schema_class = common_parameters.Schema
     parameters_class = CfnParameters
 
@@ -53,8 +80,8 @@ class CfnTemplateBase(CommonTemplate):
         if section not in self.SECTIONS:
             raise KeyError(_('"%s" is not a valid template section') % section)
         if section in self.SECTIONS_NO_DIRECT_ACCESS:
-            raise KeyError(_('Section %s can not be accessed directly.') % section)
-        return self.t.get(section) or ('No description' if section == self.DESCRIPTION else {})
+            raise KeyError(_("Section %s can not be accessed directly.") % section)
+        return self.t.get(section) or ("No description" if section == self.DESCRIPTION else {})
 
     def get_section_name(self, section: str) -> str:
         return section
@@ -76,8 +103,9 @@ class CfnTemplateBase(CommonTemplate):
 
     def add_output(self, definition: Any) -> None:
         outputs = dict(self.t.get(self.OUTPUTS) or {})
-        outputs[definition.name] = {self.HOT_TO_CFN_OUTPUT_ATTRS[key]: value
-                                    for key, value in definition.render_hot().items()}
+        outputs[definition.name] = {
+            self.HOT_TO_CFN_OUTPUT_ATTRS[key]: value for key, value in definition.render_hot().items()
+        }
         self.t[self.OUTPUTS] = outputs
         self._changed()
 
@@ -89,9 +117,9 @@ class HeatTemplate(CfnTemplateBase):
 class CfnTemplate(CfnTemplateBase):
     """AWSTemplateFormatVersion: has conditions."""
 
-    CONDITIONS = 'Conditions'
-    RES_CONDITION = 'Condition'
-    OUTPUT_CONDITION = 'Condition'
+    CONDITIONS = "Conditions"
+    RES_CONDITION = "Condition"
+    OUTPUT_CONDITION = "Condition"
     SECTIONS = (*CfnTemplateBase.SECTIONS, CONDITIONS)
     SECTIONS_NO_DIRECT_ACCESS = CfnTemplateBase.SECTIONS_NO_DIRECT_ACCESS | {CONDITIONS}
     RESOURCE_KEYS = (*CfnTemplateBase.RESOURCE_KEYS, RES_CONDITION)

@@ -18,4 +18,4 @@ from openkeel_heat.template.nodes import (
     validate,
 )
 
-__all__ = ['all_dep_attrs', 'bind', 'dep_attrs', 'dependencies', 'render', 'resolve', 'validate']
+__all__ = ["all_dep_attrs", "bind", "dep_attrs", "dependencies", "render", "resolve", "validate"]

@@ -19,7 +19,7 @@ _MADE = 128
 #: characters that one replacement may make before they are counted
 _LARGE = 1 << 16
 
-_MEMBER = re.compile(r'\.member\.([0-9]+)\.(.*)')
+_MEMBER = re.compile(r"\.member\.([0-9]+)\.(.*)")
 
 
 class MapMerge(FunctionNode):
@@ -28,16 +28,23 @@ class MapMerge(FunctionNode):
     def result(self, scope: Any) -> dict[Any, Any]:
         args = resolve(self.args, scope)
         if not isinstance(args, Sequence):
-            raise TypeError(_('Incorrect arguments to "%(fn_name)s" should be: %(example)s')
-                            % {'fn_name': self.fn_name,
-                               'example': _('"%s" : [ { "key1": "val1" }, { "key2": "val2" } ]') % self.fn_name})
+            raise TypeError(
+                _('Incorrect arguments to "%(fn_name)s" should be: %(example)s')
+                % {
+                    "fn_name": self.fn_name,
+                    "example": _('"%s" : [ { "key1": "val1" }, { "key2": "val2" } ]') % self.fn_name,
+                }
+            )
         merged: dict[Any, Any] = {}
         for item in args:
             if item is None:
                 continue
             if not isinstance(item, Mapping):
-                raise TypeError(_('Incorrect arguments: Items to merge must be maps. {} is type {} '
-                                  'instead of a dict').format(repr(item)[:200], type(item)))
+                raise TypeError(
+                    _("Incorrect arguments: Items to merge must be maps. {} is type {} instead of a dict").format(
+                        repr(item)[:200], type(item)
+                    )
+                )
             limits.charge(self.fn_name, _ITEM * len(item))
             merged.update(item)
             limits.check_items(self.fn_name, len(merged))
@@ -49,15 +56,18 @@ class MapReplace(FunctionNode):
 
     def _usage(self, wording: str) -> str:
         example = _('"%s" : [ { "key1": "val1" }, {"keys": {"key1": "key2"}, "values": {"val1": "val2"}}]')
-        return wording % {'fn_name': self.fn_name, 'example': example % self.fn_name}
+        return wording % {"fn_name": self.fn_name, "example": example % self.fn_name}
 
     def _map(self, value: Any) -> Mapping[Any, Any]:
         if value is None:
             return {}
         if isinstance(value, Mapping):
             return value
-        raise TypeError(self._usage(_('Incorrect arguments: to "%(fn_name)s", arguments must be a list of maps. '
-                                      'Example:  %(example)s')))
+        raise TypeError(
+            self._usage(
+                _('Incorrect arguments: to "%(fn_name)s", arguments must be a list of maps. Example:  %(example)s')
+            )
+        )
 
     def result(self, scope: Any) -> dict[Any, Any]:
         args = resolve(self.args, scope)
@@ -71,19 +81,19 @@ class MapReplace(FunctionNode):
         if len(args) != 2:
             raise TypeError(self._usage(usage))
         source, replacements = maps
-        if any(key not in ('keys', 'values') for key in replacements):
+        if any(key not in ("keys", "values") for key in replacements):
             raise ValueError(self._usage(usage))
-        keys = self._map(replacements.get('keys', {}))
-        values = self._map(replacements.get('values', {}))
+        keys = self._map(replacements.get("keys", {}))
+        values = self._map(replacements.get("values", {}))
         out: dict[Any, Any] = {}
         for old_key, old_value in source.items():
             key = keys.get(old_key)
             if key is None:
                 key = old_key
             elif key in source and key != old_key:
-                raise ValueError(_('key replacement %s collides with a key in the input map') % key)
+                raise ValueError(_("key replacement %s collides with a key in the input map") % key)
             elif key in out:
-                raise ValueError(_('key replacement %s collides with a key in the output map') % key)
+                raise ValueError(_("key replacement %s collides with a key in the output map") % key)
             try:
                 out[key] = values.get(old_value, old_value)
             except TypeError:
@@ -99,18 +109,25 @@ class ListConcat(FunctionNode):
     def result(self, scope: Any) -> list[Any]:
         args = resolve(self.args, scope)
         if not is_sequence(args):
-            raise TypeError(_('Incorrect arguments to "%(fn_name)s" should be: %(example)s')
-                            % {'fn_name': self.fn_name,
-                               'example': _('"%s" : [ [ <value 1>, <value 2> ], [ <value 3>, <value 4> ] ]')
-                               % self.fn_name})
+            raise TypeError(
+                _('Incorrect arguments to "%(fn_name)s" should be: %(example)s')
+                % {
+                    "fn_name": self.fn_name,
+                    "example": _('"%s" : [ [ <value 1>, <value 2> ], [ <value 3>, <value 4> ] ]') % self.fn_name,
+                }
+            )
         joined: list[Any] = []
         for item in args:
             if item is None:
                 continue
             if not is_sequence(item):
-                raise TypeError(_('Incorrect arguments: Items to concat must be lists. %(args)s contains an item '
-                                  'that is not a list: %(item)s')
-                                % {'item': json.dumps(item), 'args': json.dumps(args)})
+                raise TypeError(
+                    _(
+                        "Incorrect arguments: Items to concat must be lists. %(args)s contains an item "
+                        "that is not a list: %(item)s"
+                    )
+                    % {"item": json.dumps(item), "args": json.dumps(args)}
+                )
             limits.charge(self.fn_name, _ITEM * len(item))
             joined.extend(item)
             limits.check_items(self.fn_name, len(joined))
@@ -165,8 +182,10 @@ class Filter(FunctionNode):
         if not is_sequence(self.args):
             raise TypeError(_('Argument to "%s" must be a list') % self.fn_name)
         if len(self.args) != 2:
-            raise ValueError(_('"%(fn)s" expected 2 arguments of the form [values, sequence] but got %(len)d '
-                               'arguments instead') % {'fn': self.fn_name, 'len': len(self.args)})
+            raise ValueError(
+                _('"%(fn)s" expected 2 arguments of the form [values, sequence] but got %(len)d arguments instead')
+                % {"fn": self.fn_name, "len": len(self.args)}
+            )
         self._values, self._sequence = self.args
 
     def result(self, scope: Any) -> Any:
@@ -179,7 +198,7 @@ class Filter(FunctionNode):
         if not values:
             return sequence
         if not isinstance(values, list):
-            raise TypeError(_('"%(fn)s" filters a list of values') % {'fn': self.fn_name})
+            raise TypeError(_('"%(fn)s" filters a list of values') % {"fn": self.fn_name})
         unwanted = _Seen(self.fn_name, values)
         return [item for item in sequence if item not in unwanted]
 
@@ -195,13 +214,13 @@ class Repeat(FunctionNode):
         if not isinstance(self.args, Mapping):
             raise TypeError(_('Arguments to "%s" must be a map') % self.fn_name)
         try:
-            self._for_each = self.args['for_each']
-            self._template = self.args['template']
+            self._for_each = self.args["for_each"]
+            self._template = self.args["template"]
         except KeyError:
-            example = ('''repeat:
+            example = """repeat:
               template: This is %var%
               for_each:
-                %var%: ['a', 'b', 'c']''')
+                %var%: ['a', 'b', 'c']"""
             raise KeyError(_('"repeat" syntax should be %s') % example) from None
 
     def validate_args(self, scope: Any) -> None:
@@ -223,8 +242,9 @@ class Repeat(FunctionNode):
             values.append(value or [])
         given = [len(value) for value in lists if value is not None]
         if not self._permute and len(set(given)) > 1:
-            raise ValueError(_('For %s, the length of for_each values should be equal if no nested loop.')
-                             % self.fn_name)
+            raise ValueError(
+                _("For %s, the length of for_each values should be equal if no nested loop.") % self.fn_name
+            )
         template = resolve(self._template, scope)
         return list(self._rounds(keys, values, template))
 
@@ -277,7 +297,7 @@ class RepeatWithNestedLoop(RepeatWithMap):
 
     def _parse_args(self) -> None:
         super()._parse_args()
-        self._permute = self.args.get('permutations', True)
+        self._permute = self.args.get("permutations", True)
         if not isinstance(self._permute, bool):
             raise TypeError(_('"permutations" should be boolean type for %s function.') % self.fn_name)
 
@@ -300,18 +320,18 @@ class Select(FunctionNode):
     def result(self, scope: Any) -> Any:
         index = resolve(self._lookup, scope)
         source = resolve(self._strings, scope)
-        if source == '':
+        if source == "":
             # what other functions give for a value that is not there yet
-            return ''
+            return ""
         if isinstance(source, str):
             try:
                 source = text.load_json(source)
             except ValueError as exc:
-                raise ValueError(_('"%(fn_name)s": %(err)s') % {'fn_name': self.fn_name, 'err': exc}) from None
+                raise ValueError(_('"%(fn_name)s": %(err)s') % {"fn_name": self.fn_name, "err": exc}) from None
         if isinstance(source, Mapping):
             if not isinstance(index, str):
                 raise TypeError(_('Index to "%s" must be a string') % self.fn_name)
-            return source.get(index, '')
+            return source.get(index, "")
         try:
             index = int(index)
         except (ValueError, TypeError):
@@ -322,10 +342,10 @@ class Select(FunctionNode):
             try:
                 return source[index]
             except IndexError:
-                return ''
+                return ""
         if source is None:
-            return ''
-        raise TypeError(_('Arguments to %s not fully resolved') % self.fn_name)
+            return ""
+        raise TypeError(_("Arguments to %s not fully resolved") % self.fn_name)
 
 
 class MemberListToMap(FunctionNode):
@@ -335,26 +355,26 @@ class MemberListToMap(FunctionNode):
         try:
             self._key_name, self._value_name, self._list = self.args
         except ValueError:
-            correct = '''
+            correct = """
             {'Fn::MemberListToMap': ['Name', 'Value',
                                      ['.member.0.Name=key',
                                       '.member.0.Value=door']]}
-            '''
+            """
             raise TypeError(_('Wrong Arguments try: "%s"') % correct) from None
         if not isinstance(self._key_name, str):
-            raise TypeError(_('%s Key Name must be a string') % self.fn_name)
+            raise TypeError(_("%s Key Name must be a string") % self.fn_name)
         if not isinstance(self._value_name, str):
-            raise TypeError(_('%s Value Name must be a string') % self.fn_name)
+            raise TypeError(_("%s Value Name must be a string") % self.fn_name)
 
     def result(self, scope: Any) -> dict[Any, Any]:
         members = resolve(self._list, scope)
         if not isinstance(members, Iterable):
-            raise TypeError(_('Member list must be a list'))
+            raise TypeError(_("Member list must be a list"))
         pairs: list[list[str]] = []
         for item in members:
             if not isinstance(item, str):
-                raise TypeError(_('Member list items must be strings'))
-            pairs.append(item.split('=', 1))
+                raise TypeError(_("Member list items must be strings"))
+            pairs.append(item.split("=", 1))
         return _member_pairs(dict(pairs), self._key_name, self._value_name)
 
 
@@ -365,5 +385,8 @@ def _member_pairs(params: dict[str, str], key_name: str, value_name: str) -> dic
         match = _MEMBER.match(name)
         if match:
             members.setdefault(int(match.group(1)), {})[match.group(2)] = value
-    return {members[index][key_name]: members[index][value_name] for index in sorted(members)
-            if key_name in members[index] and value_name in members[index]}
+    return {
+        members[index][key_name]: members[index][value_name]
+        for index in sorted(members)
+        if key_name in members[index] and value_name in members[index]
+    }

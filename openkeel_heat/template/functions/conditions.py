@@ -71,13 +71,12 @@ class Not(_Logic):
         return not self._holds(resolve(self._condition, scope), scope)
 
 
-@shown_as('Not')
+@shown_as("Not")
 class CfnNot(Not):
     """``Fn::Not: [condition]``."""
 
     def check(self) -> None:
-        if (not self.args or not isinstance(self.args, Sequence) or isinstance(self.args, str)
-                or len(self.args) != 1):
+        if not self.args or not isinstance(self.args, Sequence) or isinstance(self.args, str) or len(self.args) != 1:
             raise ValueError(_('Arguments to "%s" must be of the form: [condition]') % self.fn_name)
         self._condition = self.args[0]
 
@@ -117,8 +116,9 @@ class If(FunctionNode):
                 raise ValueError()
             condition, if_true, if_false = self._split(raw_args)
         except ValueError:
-            raise ValueError(_('Arguments to "%s" must be of the form: '
-                               '[condition_name, value_if_true, value_if_false]') % fn_name) from None
+            raise ValueError(
+                _('Arguments to "%s" must be of the form: [condition_name, value_if_true, value_if_false]') % fn_name
+            ) from None
         self._raw = {True: if_true, False: if_false}
         self._compiled: dict[bool, Any] = {}
         self._condition = compile_condition(condition, context, fn_name)
@@ -149,8 +149,8 @@ class If(FunctionNode):
     def validate_args(self, scope: Any) -> None:
         validate(self.chosen(scope), None, scope)
 
-    def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
-        return dependencies(self.chosen(scope), '%s.%s' % (path, self.fn_name), scope)
+    def dependencies(self, scope: Any, path: str = "") -> Iterator[str]:
+        return dependencies(self.chosen(scope), "%s.%s" % (path, self.fn_name), scope)
 
     def dep_attrs(self, scope: Any) -> Iterator[tuple[Any, Any]]:
         return all_dep_attrs(self.chosen(scope), scope)
@@ -175,14 +175,16 @@ class Contains(FunctionNode):
 
     def check(self) -> None:
         if not self.args or not is_list(self.args):
-            raise TypeError(_('Incorrect arguments to "%(fn_name)s" should be: %(example)s')
-                            % {'fn_name': self.fn_name,
-                               'example': '"%s" : [ "value1", [ "value1", "value2"]]' % self.fn_name})
+            raise TypeError(
+                _('Incorrect arguments to "%(fn_name)s" should be: %(example)s')
+                % {"fn_name": self.fn_name, "example": '"%s" : [ "value1", [ "value1", "value2"]]' % self.fn_name}
+            )
         try:
             self._value, self._sequence = self.args
         except ValueError:
-            raise ValueError(_('Arguments to "%s" must be of the form: [value1, [value1, value2]]')
-                             % self.fn_name) from None
+            raise ValueError(
+                _('Arguments to "%s" must be of the form: [value1, [value1, value2]]') % self.fn_name
+            ) from None
 
     def result(self, scope: Any) -> bool:
         value = resolve(self._value, scope)

@@ -24,8 +24,8 @@ from openkeel_heat.template.nodes import (
     shown_as,
 )
 
-_READY_ACTIONS = frozenset(('CREATE', 'ADOPT', 'SUSPEND', 'RESUME', 'UPDATE', 'ROLLBACK', 'SNAPSHOT', 'CHECK'))
-_READY_FOR_ALL = frozenset(('CREATE', 'ADOPT', 'SUSPEND', 'RESUME', 'UPDATE', 'CHECK', 'SNAPSHOT'))
+_READY_ACTIONS = frozenset(("CREATE", "ADOPT", "SUSPEND", "RESUME", "UPDATE", "ROLLBACK", "SNAPSHOT", "CHECK"))
+_READY_FOR_ALL = frozenset(("CREATE", "ADOPT", "SUSPEND", "RESUME", "UPDATE", "CHECK", "SNAPSHOT"))
 
 
 class GetParam(FunctionNode):
@@ -52,7 +52,7 @@ class GetParam(FunctionNode):
             try:
                 value = self._step(value, key)
             except (KeyError, IndexError, TypeError):
-                return ''
+                return ""
         return value
 
     @staticmethod
@@ -75,7 +75,7 @@ class ParamRef(FunctionNode):
         try:
             return scope.parameters[name]
         except KeyError:
-            raise exception.InvalidTemplateReference(resource=name, key='unknown') from None
+            raise exception.InvalidTemplateReference(resource=name, key="unknown") from None
 
 
 class _ResourceReference(FunctionNode):
@@ -93,14 +93,14 @@ class _ResourceReference(FunctionNode):
         names.add(name)
         return all_static((self.args,), names)
 
-    def _resource(self, scope: Any, path: str = 'unknown') -> Any:
+    def _resource(self, scope: Any, path: str = "unknown") -> Any:
         name = self._name(scope)
         try:
             return scope.resource(name)
         except KeyError:
             raise exception.InvalidTemplateReference(resource=name, key=path) from None
 
-    def dependencies(self, scope: Any, path: str = '') -> Iterator[str]:
+    def dependencies(self, scope: Any, path: str = "") -> Iterator[str]:
         inner: Iterable[str] = super().dependencies(scope, path)
         if isinstance(self.args, FunctionNode):
             # the error of a computed name comes before that of the name
@@ -127,7 +127,7 @@ class GetResource(_ResourceReference):
 def Ref(fn_name: str, args: Any, context: CompileContext) -> FunctionNode:
     """``Ref: name``: a resource if there is one of that name, else a parameter."""
     if isinstance(args, (ListNode, MapNode)):
-        raise TypeError("unhashable type: '%s'" % ('list' if isinstance(args, ListNode) else 'dict'))
+        raise TypeError("unhashable type: '%s'" % ("list" if isinstance(args, ListNode) else "dict"))
     kind = GetResource if context.is_resource(args) else ParamRef
     return kind(fn_name, args, context)
 
@@ -148,8 +148,9 @@ class GetAttThenSelect(_ResourceReference):
         if not is_sequence(args):
             raise TypeError(_('Argument to "%s" must be a list') % self.fn_name)
         if len(args) < 2:
-            raise ValueError(_('Arguments to "%s" must be of the form [resource_name, attribute, (path), ...]')
-                             % self.fn_name)
+            raise ValueError(
+                _('Arguments to "%s" must be of the form [resource_name, attribute, (path), ...]') % self.fn_name
+            )
         return args[0], args[1], args[2:]
 
     def _name(self, scope: Any) -> Any:
@@ -210,8 +211,13 @@ class GetAttAllAttributes(GetAtt):
 
     def _parse_args(self) -> tuple[Any, Any, Any]:
         if not self.args:
-            raise ValueError(_('Arguments to "%s" can be of the next forms: [resource_name] or '
-                               '[resource_name, attribute, (path), ...]') % self.fn_name)
+            raise ValueError(
+                _(
+                    'Arguments to "%s" can be of the next forms: [resource_name] or '
+                    "[resource_name, attribute, (path), ...]"
+                )
+                % self.fn_name
+            )
         if not isinstance(self.args, (list, ListNode, Sequence)):
             raise TypeError(_('Argument to "%s" must be a list') % self.fn_name)
         if len(self.args) > 1:
@@ -230,12 +236,12 @@ class GetAttAllAttributes(GetAtt):
         if self._attribute is not None:
             return super().result(scope)
         resource = self._resource(scope)
-        if resource.status in ('IN_PROGRESS', 'COMPLETE') and resource.action in _READY_FOR_ALL:
+        if resource.status in ("IN_PROGRESS", "COMPLETE") and resource.action in _READY_FOR_ALL:
             return resource.FnGetAtts()
         return None
 
 
-@shown_as('GetAtt')
+@shown_as("GetAtt")
 class CfnGetAtt(GetAttThenSelect):
     """``Fn::GetAtt: [resource, attribute]``."""
 
@@ -243,8 +249,9 @@ class CfnGetAtt(GetAttThenSelect):
         try:
             resource_name, attribute = self.args
         except ValueError:
-            raise ValueError(_('Arguments to "%s" must be of the form [resource_name, attribute]')
-                             % self.fn_name) from None
+            raise ValueError(
+                _('Arguments to "%s" must be of the form [resource_name, attribute]') % self.fn_name
+            ) from None
         return resource_name, attribute, []
 
 
@@ -260,15 +267,19 @@ class GetFile(FunctionNode):
             raise TypeError(_('Argument to "%s" must be a string') % self.fn_name)
         content = scope.files.get(key)
         if content is None:
-            raise ValueError(_('No content found in the "files" section for %(fn_name)s path: %(file_key)s')
-                             % {'fn_name': self.fn_name, 'file_key': key})
+            raise ValueError(
+                _('No content found in the "files" section for %(fn_name)s path: %(file_key)s')
+                % {"fn_name": self.fn_name, "file_key": key}
+            )
         return content
 
 
 class ResourceFacade(FunctionNode):
     """``resource_facade``: a part of the parent resource's definition."""
 
-    names = ('metadata', 'deletion_policy', 'update_policy')
+    names = ("metadata", "deletion_policy", "update_policy")
+    keeps_path = True
+    path: str
 
     def check(self) -> None:
         if isinstance(self.args, Node):
@@ -279,7 +290,9 @@ class ResourceFacade(FunctionNode):
 
     def _usage(self) -> str:
         return _('Incorrect arguments to "%(fn_name)s" should be one of: %(allowed)s') % {
-            'fn_name': self.fn_name, 'allowed': ', '.join(self.names)}
+            "fn_name": self.fn_name,
+            "allowed": ", ".join(self.names),
+        }
 
     def prepare(self, scope: Any) -> None:
         super().prepare(scope)
@@ -288,7 +301,7 @@ class ResourceFacade(FunctionNode):
                 return
         except (ValueError, TypeError, KeyError):
             pass
-        raise exception.StackValidationFailed(message=self._usage())
+        raise exception.StackValidationFailed(path=self.path, message=self._usage())
 
     def result(self, scope: Any) -> Any:
         metadata, deletion_policy, update_policy = self.names
@@ -301,11 +314,11 @@ class ResourceFacade(FunctionNode):
         return parent.t.deletion_policy()
 
 
-@shown_as('ResourceFacade')
+@shown_as("ResourceFacade")
 class CfnResourceFacade(ResourceFacade):
     """``Fn::ResourceFacade``."""
 
-    names = ('Metadata', 'DeletionPolicy', 'UpdatePolicy')
+    names = ("Metadata", "DeletionPolicy", "UpdatePolicy")
 
 
 class FindInMap(FunctionNode):
@@ -328,7 +341,7 @@ class GetAZs(FunctionNode):
 
     def result(self, scope: Any) -> Any:
         if scope is None:
-            return ['nova']
+            return ["nova"]
         return scope.get_availability_zones()
 
 
@@ -337,7 +350,8 @@ class Removed(FunctionNode):
 
     def validate_args(self, scope: Any) -> None:
         raise exception.InvalidTemplateVersion(
-            explanation=_('The function %s is not supported in this version of HOT.') % self.fn_name)
+            explanation=_("The function %s is not supported in this version of HOT.") % self.fn_name
+        )
 
     def result(self, scope: Any) -> Any:
         return FunctionNode.render(self, scope)

@@ -42,22 +42,28 @@ class Replace(FunctionNode):
         if not isinstance(self.args, Mapping):
             raise TypeError(_('Arguments to "%s" must be a map') % self.fn_name)
         try:
-            return self.args['params'], self.args['template']
+            return self.args["params"], self.args["template"]
         except (KeyError, TypeError):
-            example = _('''%s:
+            example = (
+                _("""%s:
               template: This is var1 template var2
               params:
                 var1: a
-                var2: string''') % self.fn_name
-            raise KeyError(_('"%(fn_name)s" syntax should be %(example)s')
-                           % {'fn_name': self.fn_name, 'example': example}) from None
+                var2: string""")
+                % self.fn_name
+            )
+            raise KeyError(
+                _('"%(fn_name)s" syntax should be %(example)s') % {"fn_name": self.fn_name, "example": example}
+            ) from None
 
     def _text(self, value: Any, param: str) -> str:
         if value is None:
-            return ''
+            return ""
         if not isinstance(value, (str, int, float, bool)):
-            raise TypeError(_('"%(name)s" params must be strings or numbers, param %(param)s is not valid')
-                            % {'name': self.fn_name, 'param': param})
+            raise TypeError(
+                _('"%(name)s" params must be strings or numbers, param %(param)s is not valid')
+                % {"name": self.fn_name, "param": param}
+            )
         return str(value)
 
     def result(self, scope: Any) -> str:
@@ -81,8 +87,8 @@ class Replace(FunctionNode):
             done: list[str] = []
             for index, piece in enumerate(pieces):
                 if index % 2 or not piece:
-                    if not piece and not index % 2 and key == '':
-                        raise ValueError('empty separator')
+                    if not piece and not index % 2 and key == "":
+                        raise ValueError("empty separator")
                     done.append(piece)
                     continue
                 first, *rest = piece.split(key)
@@ -95,9 +101,11 @@ class Replace(FunctionNode):
                     done.append(part)
             pieces = done
         if missing:
-            raise ValueError(_('The following params were not found in the template: %s')
-                             % ','.join(sorted(sorted(missing), key=len, reverse=True)))
-        return ''.join(pieces)
+            raise ValueError(
+                _("The following params were not found in the template: %s")
+                % ",".join(sorted(sorted(missing), key=len, reverse=True))
+            )
+        return "".join(pieces)
 
 
 class ReplaceJson(Replace):
@@ -105,13 +113,15 @@ class ReplaceJson(Replace):
 
     def _refuse_empty(self, param: str) -> None:
         if not self.allow_empty:
-            raise ValueError(_('%(name)s has an undefined or empty value for param %(param)s, '
-                               'must be a defined non-empty value') % {'name': self.fn_name, 'param': param})
+            raise ValueError(
+                _("%(name)s has an undefined or empty value for param %(param)s, must be a defined non-empty value")
+                % {"name": self.fn_name, "param": param}
+            )
 
     def _text(self, value: Any, param: str) -> str:
         if value is None:
             self._refuse_empty(param)
-            return ''
+            return ""
         if not isinstance(value, (str, int, float, bool)):
             if not isinstance(value, (Mapping, Sequence)):
                 raise TypeError(_('"%s" params must be strings, numbers, list or map.') % self.fn_name)
@@ -120,9 +130,10 @@ class ReplaceJson(Replace):
             try:
                 return to_json(value)
             except TypeError:
-                raise TypeError(_('"%(name)s" params must be strings, numbers, list or map. '
-                                  'Failed to json serialize %(value)s')
-                                % {'name': self.fn_name, 'value': value}) from None
+                raise TypeError(
+                    _('"%(name)s" params must be strings, numbers, list or map. Failed to json serialize %(value)s')
+                    % {"name": self.fn_name, "value": value}
+                ) from None
         text = str(value)
         if not text:
             self._refuse_empty(param)
@@ -141,14 +152,15 @@ class ReplaceJsonVeryStrict(ReplaceJsonStrict):
     allow_empty = False
 
 
-@shown_as('Replace')
+@shown_as("Replace")
 class CfnReplace(Replace):
     """``Fn::Replace: [mapping, string]``."""
 
     def _parse_args(self) -> tuple[Any, Any]:
         message = _('Incorrect arguments to "%(fn_name)s" should be: %(example)s') % {
-            'fn_name': self.fn_name,
-            'example': '{"%s": [ {"$var1": "foo", "%%var2%%": "bar"}, "$var1 is %%var2%%"]}' % self.fn_name}
+            "fn_name": self.fn_name,
+            "example": '{"%s": [ {"$var1": "foo", "%%var2%%": "bar"}, "$var1 is %%var2%%"]}' % self.fn_name,
+        }
         if isinstance(self.args, (str, Mapping)):
             raise TypeError(message)
         try:
@@ -163,7 +175,9 @@ class Join(FunctionNode):
 
     def check(self) -> None:
         message = _('Incorrect arguments to "%(fn_name)s" should be: %(example)s') % {
-            'fn_name': self.fn_name, 'example': '"%s" : [ " ", [ "str1", "str2"]]' % self.fn_name}
+            "fn_name": self.fn_name,
+            "example": '"%s" : [ " ", [ "str1", "str2"]]' % self.fn_name,
+        }
         if not is_list(self.args):
             raise TypeError(message)
         try:
@@ -182,9 +196,9 @@ class Join(FunctionNode):
     @staticmethod
     def _item(item: Any) -> str:
         if item is None:
-            return ''
+            return ""
         if not isinstance(item, str):
-            raise TypeError(_('Items to join must be strings not %s') % (repr(item)[:200]))
+            raise TypeError(_("Items to join must be strings not %s") % (repr(item)[:200]))
         return item
 
 
@@ -193,7 +207,9 @@ class JoinMultiple(FunctionNode):
 
     def check(self) -> None:
         message = _('Incorrect arguments to "%(fn_name)s" should be: %(example)s') % {
-            'fn_name': self.fn_name, 'example': '"%s" : [ " ", [ "str1", "str2"] ...]' % self.fn_name}
+            "fn_name": self.fn_name,
+            "example": '"%s" : [ " ", [ "str1", "str2"] ...]' % self.fn_name,
+        }
         if not is_list(self.args):
             raise TypeError(message)
         if len(self.args) < 2:
@@ -213,16 +229,17 @@ class JoinMultiple(FunctionNode):
     @staticmethod
     def _item(item: Any) -> str:
         if item is None:
-            return ''
+            return ""
         if isinstance(item, str):
             return item
         if isinstance(item, (Mapping, Sequence)):
             try:
                 return to_json(item)
             except TypeError:
-                raise TypeError(_('Items to join must be string, map or list. %s failed json serialization')
-                                % (repr(item)[:200])) from None
-        raise TypeError(_('Items to join must be string, map or list not %s') % (repr(item)[:200]))
+                raise TypeError(
+                    _("Items to join must be string, map or list. %s failed json serialization") % (repr(item)[:200])
+                ) from None
+        raise TypeError(_("Items to join must be string, map or list not %s") % (repr(item)[:200]))
 
 
 def _join(fn_name: str, delim: Any, items: Iterable[str]) -> str:
@@ -239,7 +256,7 @@ class StrSplit(FunctionNode):
     """``str_split: [delimiter, string, index]``."""
 
     def check(self) -> None:
-        self._format = {'fn_name': self.fn_name, 'example': '"%s" : [ ",", "apples,pears", <index>]' % self.fn_name}
+        self._format = {"fn_name": self.fn_name, "example": '"%s" : [ ",", "apples,pears", <index>]' % self.fn_name}
         if isinstance(self.args, (str, Mapping)):
             raise TypeError(self._usage())
 
@@ -267,17 +284,21 @@ class StrSplit(FunctionNode):
         try:
             return parts[index]
         except IndexError:
-            raise ValueError(_('Incorrect index to "%(fn_name)s" should be between 0 and %(max_index)s')
-                             % {'fn_name': self.fn_name, 'max_index': len(parts) - 1}) from None
+            raise ValueError(
+                _('Incorrect index to "%(fn_name)s" should be between 0 and %(max_index)s')
+                % {"fn_name": self.fn_name, "max_index": len(parts) - 1}
+            ) from None
 
 
-@shown_as('Split')
+@shown_as("Split")
 class CfnSplit(FunctionNode):
     """``Fn::Split: [delimiter, string]``."""
 
     def check(self) -> None:
         message = _('Incorrect arguments to "%(fn_name)s" should be: %(example)s') % {
-            'fn_name': self.fn_name, 'example': '"%s" : [ ",", "str1,str2"]]' % self.fn_name}
+            "fn_name": self.fn_name,
+            "example": '"%s" : [ ",", "str1,str2"]]' % self.fn_name,
+        }
         if isinstance(self.args, (str, Mapping)):
             raise TypeError(message)
         try:
@@ -288,9 +309,9 @@ class CfnSplit(FunctionNode):
     def result(self, scope: Any) -> list[str]:
         text = resolve(self._string, scope)
         if not isinstance(self._delim, str):
-            raise TypeError(_('Delimiter for %s must be string') % self.fn_name)
+            raise TypeError(_("Delimiter for %s must be string") % self.fn_name)
         if not isinstance(text, str):
-            raise TypeError(_('String to split must be string; got %s') % type(text))
+            raise TypeError(_("String to split must be string; got %s") % type(text))
         parts = text.split(self._delim)
         limits.charge(self.fn_name, len(text))
         limits.check_items(self.fn_name, len(parts))
@@ -318,32 +339,36 @@ class Digest(FunctionNode):
             raise ValueError(_('Function "%s" usage: ["<algorithm>", "<value>"]') % self.fn_name)
         algorithm, value = args
         if algorithm.lower() not in hashlib.algorithms_available:
-            raise ValueError(_('Algorithm must be one of %s') % str(hashlib.algorithms_available))
+            raise ValueError(_("Algorithm must be one of %s") % str(hashlib.algorithms_available))
         digest = hashlib.new(algorithm)
-        digest.update(value.encode('latin-1'))
+        digest.update(value.encode("latin-1"))
         return digest.hexdigest()
 
 
 class MakeURL(FunctionNode):
     """``make_url: {scheme, username, password, host, port, path, query, fragment}``."""
 
-    keys = ('scheme', 'username', 'password', 'host', 'port', 'path', 'query', 'fragment')
+    keys = ("scheme", "username", "password", "host", "port", "path", "query", "fragment")
 
     def _check_args(self, args: Any) -> None:
         for key in self.keys:
             if key not in args:
                 continue
             value = args[key]
-            if key == 'query':
+            if key == "query":
                 if not (is_function(value) or isinstance(value, Mapping)):
-                    raise TypeError(_('The "%(arg)s" argument to "%(fn_name)s" must be a map')
-                                    % {'arg': key, 'fn_name': self.fn_name})
+                    raise TypeError(
+                        _('The "%(arg)s" argument to "%(fn_name)s" must be a map')
+                        % {"arg": key, "fn_name": self.fn_name}
+                    )
                 return
-            if key == 'port':
+            if key == "port":
                 self._check_port(value, args)
             elif not (is_function(value) or isinstance(value, str)):
-                raise TypeError(_('The "%(arg)s" argument to "%(fn_name)s" must be a string')
-                                % {'arg': key, 'fn_name': self.fn_name})
+                raise TypeError(
+                    _('The "%(arg)s" argument to "%(fn_name)s" must be a string')
+                    % {"arg": key, "fn_name": self.fn_name}
+                )
 
     def _check_port(self, port: Any, args: Any) -> None:
         if is_function(port):
@@ -352,10 +377,12 @@ class MakeURL(FunctionNode):
             try:
                 port = int(port)
             except ValueError:
-                raise ValueError(_('Invalid URL port "%(port)s" for %(fn_name)s called with %(args)s')
-                                 % {'fn_name': self.fn_name, 'port': port, 'args': args}) from None
+                raise ValueError(
+                    _('Invalid URL port "%(port)s" for %(fn_name)s called with %(args)s')
+                    % {"fn_name": self.fn_name, "port": port, "args": args}
+                ) from None
         if not 0 < port <= 65535:
-            raise ValueError(_('Invalid URL port %d, must be in range 1-65535') % port)
+            raise ValueError(_("Invalid URL port %d, must be in range 1-65535") % port)
 
     def validate_args(self, scope: Any) -> None:
         super().validate_args(scope)
@@ -363,30 +390,38 @@ class MakeURL(FunctionNode):
             raise TypeError(_('The arguments to "%s" must be a map') % self.fn_name)
         unknown = set(self.args) - set(self.keys)
         if unknown:
-            raise ValueError(_('Invalid arguments to "%(fn)s": %(args)s')
-                             % {'fn': self.fn_name, 'args': ', '.join(unknown)})
+            raise ValueError(
+                _('Invalid arguments to "%(fn)s": %(args)s') % {"fn": self.fn_name, "args": ", ".join(unknown)}
+            )
         self._check_args(self.args)
 
     def result(self, scope: Any) -> str:
         args = resolve(self.args, scope)
         self._check_args(args)
-        scheme = args.get('scheme', '')
-        if ':' in scheme:
-            raise ValueError(_('URL "%s" should not contain \':\'') % 'scheme')
-        query = urlparse.urlencode(args.get('query', {})).replace('%2F', '/')
-        return urlparse.urlunsplit((scheme, self._netloc(args), urlparse.quote(args.get('path', '')), query,
-                                    urlparse.quote(args.get('fragment', ''))))
+        scheme = args.get("scheme", "")
+        if ":" in scheme:
+            raise ValueError(_("URL \"%s\" should not contain ':'") % "scheme")
+        query = urlparse.urlencode(args.get("query", {})).replace("%2F", "/")
+        return urlparse.urlunsplit(
+            (
+                scheme,
+                self._netloc(args),
+                urlparse.quote(args.get("path", "")),
+                query,
+                urlparse.quote(args.get("fragment", "")),
+            )
+        )
 
     @staticmethod
     def _netloc(args: Mapping[str, Any]) -> str:
-        username = urlparse.quote(args.get('username', ''), safe='')
-        password = urlparse.quote(args.get('password', ''), safe='')
-        login = username + (':' + password if password else '')
-        host = args.get('host', '')
-        if host.startswith('[') and host.endswith(']'):
+        username = urlparse.quote(args.get("username", ""), safe="")
+        password = urlparse.quote(args.get("password", ""), safe="")
+        login = username + (":" + password if password else "")
+        host = args.get("host", "")
+        if host.startswith("[") and host.endswith("]"):
             host = host[1:-1]
-        host = urlparse.quote(host, safe=':')
-        if ':' in host:
-            host = '[%s]' % host
-        port = args.get('port', '')
-        return (login + '@' if login else '') + host + (':%s' % port if port else '')
+        host = urlparse.quote(host, safe=":")
+        if ":" in host:
+            host = "[%s]" % host
+        port = args.get("port", "")
+        return (login + "@" if login else "") + host + (":%s" % port if port else "")

@@ -22,17 +22,20 @@ class Yaql(FunctionNode):
         if not isinstance(self.args, Mapping):
             raise TypeError(_('Arguments to "%s" must be a map.') % self.fn_name)
         try:
-            self._expression = self.args['expression']
-            self._data = self.args.get('data', {})
-            if set(self.args) - {'expression', 'data'}:
+            self._expression = self.args["expression"]
+            self._data = self.args.get("data", {})
+            if set(self.args) - {"expression", "data"}:
                 raise KeyError
         except (KeyError, TypeError):
-            example = ('''%s:
+            example = (
+                """%s:
               expression: $.data.var1.sum()
               data:
-                var1: [3, 2, 1]''') % self.fn_name
-            raise KeyError(_('"%(name)s" syntax should be %(example)s')
-                           % {'name': self.fn_name, 'example': example}) from None
+                var1: [3, 2, 1]"""
+            ) % self.fn_name
+            raise KeyError(
+                _('"%(name)s" syntax should be %(example)s') % {"name": self.fn_name, "example": example}
+            ) from None
 
     def validate_args(self, scope: Any) -> None:
         super().validate_args(scope)
@@ -52,5 +55,14 @@ class Yaql(FunctionNode):
     @staticmethod
     def _run(evaluate: bool, expression: str, data: Any) -> Any:
         bounds = limits.current()
-        return sandbox.run(_('The yaql expression'), 'yaql', evaluate, expression, data, bounds.yaql_limit_iterators,
-                           bounds.yaql_memory_quota, bounds.max_value_size, bounds.max_collection_items)
+        return sandbox.run(
+            _("The yaql expression"),
+            "yaql",
+            evaluate,
+            expression,
+            data,
+            bounds.yaql_limit_iterators,
+            bounds.yaql_memory_quota,
+            bounds.max_value_size,
+            bounds.max_collection_items,
+        )

@@ -4,6 +4,7 @@
 A signal to a policy comes here as :meth:`AutoScalingGroup.adjusting`, which goes on for as long as the members take.
 What of it is in the database, so that another engine can finish it, is told in the kit's ``cooldown``.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -54,7 +55,8 @@ class AutoScalingGroup(AutoScalingGroupSchema, CooldownMixin, InstanceGroup):  #
         given = [bool(self.properties.get(key)) for key in (self.INSTANCE_ID, self.LAUNCH_CONFIGURATION_NAME)]
         if given.count(True) != 1:
             raise exception.StackValidationFailed(
-                message=_("Either 'InstanceId' or 'LaunchConfigurationName' must be provided."))
+                message=_("Either 'InstanceId' or 'LaunchConfigurationName' must be provided.")
+            )
 
     # the members ------------------------------------------------------
     def _tags(self) -> list[dict[str, Any]]:
@@ -95,27 +97,49 @@ class AutoScalingGroup(AutoScalingGroupSchema, CooldownMixin, InstanceGroup):  #
 
     def _settled(self) -> None:
         """The size was set by the template: the cooldown begins."""
-        self._finished_scaling(self.properties[self.COOLDOWN],
-                               f"{scaling.CFN_EXACT_CAPACITY} : {groups.get_size(self)}")
+        self._finished_scaling(
+            self.properties[self.COOLDOWN], f"{scaling.CFN_EXACT_CAPACITY} : {groups.get_size(self)}"
+        )
 
     def _size_to_be(self) -> int:
         # An update does not wait for a scaling that is under way; its result stands.
         capacity = groups.get_size(self)
         return self._get_new_capacity(capacity, self.properties[self.DESIRED_CAPACITY] or capacity)
 
-    def _get_new_capacity(self, capacity: int, adjustment: float, adjustment_type: str = scaling.CFN_EXACT_CAPACITY,
-                          min_adjustment_step: int | None = None) -> int:
-        return scaling.calculate_new_capacity(capacity, adjustment, adjustment_type, min_adjustment_step,
-                                              self.properties[self.MIN_SIZE], self.properties[self.MAX_SIZE])
+    def _get_new_capacity(
+        self,
+        capacity: int,
+        adjustment: float,
+        adjustment_type: str = scaling.CFN_EXACT_CAPACITY,
+        min_adjustment_step: int | None = None,
+    ) -> int:
+        return scaling.calculate_new_capacity(
+            capacity,
+            adjustment,
+            adjustment_type,
+            min_adjustment_step,
+            self.properties[self.MIN_SIZE],
+            self.properties[self.MAX_SIZE],
+        )
 
     # scaling ----------------------------------------------------------
-    def adjust(self, adjustment: float, adjustment_type: str = scaling.CFN_CHANGE_IN_CAPACITY,
-               min_adjustment_step: int | None = None, cooldown: float | None = None) -> None:
+    def adjust(
+        self,
+        adjustment: float,
+        adjustment_type: str = scaling.CFN_CHANGE_IN_CAPACITY,
+        min_adjustment_step: int | None = None,
+        cooldown: float | None = None,
+    ) -> None:
         """:meth:`adjusting`, for plugins that want it done when the call returns."""
         run(self, self.adjusting(adjustment, adjustment_type, min_adjustment_step, cooldown))
 
-    def adjusting(self, adjustment: float, adjustment_type: str = scaling.CFN_CHANGE_IN_CAPACITY,
-                  min_adjustment_step: int | None = None, cooldown: float | None = None) -> Steps:
+    def adjusting(
+        self,
+        adjustment: float,
+        adjustment_type: str = scaling.CFN_CHANGE_IN_CAPACITY,
+        min_adjustment_step: int | None = None,
+        cooldown: float | None = None,
+    ) -> Steps:
         """Change the size, if the cooldown permits; NoActionRequired where nothing is done."""
         if self.status != self.COMPLETE:
             LOG.info("%s is not scaled while its status is not COMPLETE", self.name)
@@ -142,8 +166,10 @@ class AutoScalingGroup(AutoScalingGroupSchema, CooldownMixin, InstanceGroup):  #
 
     def resume_scaling(self, plan: Scaling) -> Steps:
         """Finish what an engine was doing when it died."""
-        LOG.info("Going on with the scaling of %(group)s from %(before)d to %(after)d",
-                 {"group": self.name, "before": plan.before, "after": plan.after})
+        LOG.info(
+            "Going on with the scaling of %(group)s from %(before)d to %(after)d",
+            {"group": self.name, "before": plan.before, "after": plan.after},
+        )
         with self._under_way(plan):
             yield from self._until_at_rest()
             yield from self._scaling(plan, begun=self._members_template_id() != plan.template_id)
@@ -172,8 +198,9 @@ class AutoScalingGroup(AutoScalingGroupSchema, CooldownMixin, InstanceGroup):  #
         """What became of the update of the nested stack, once that is at rest."""
         found = None if self.resource_id is None else self.stack.nested_stacks.status(self.resource_id)
         if found is None or found.status == self.FAILED:
-            raise exception.ResourceFailure(_("Stack not found") if found is None else found.reason, self,
-                                            action=self.UPDATE)
+            raise exception.ResourceFailure(
+                _("Stack not found") if found is None else found.reason, self, action=self.UPDATE
+            )
 
     def _scaled(self, plan: Scaling, size_changed: bool) -> None:
         self._finished_scaling(plan.cooldown, plan.reason, size_changed=size_changed, plan=plan)
@@ -184,8 +211,14 @@ class AutoScalingGroup(AutoScalingGroupSchema, CooldownMixin, InstanceGroup):  #
         """Send ``orchestration.autoscaling.<suffix>``."""
         group = self.FnGetRefId()
         message = message % {"group": group} if suffix != "error" else message
-        self.stack.notify_scaling(suffix, adjustment=plan.adjustment, adjustment_type=plan.adjustment_type,
-                                  capacity=capacity, groupname=group, message=message)
+        self.stack.notify_scaling(
+            suffix,
+            adjustment=plan.adjustment,
+            adjustment_type=plan.adjustment_type,
+            capacity=capacity,
+            groupname=group,
+            message=message,
+        )
 
 
 def resource_mapping() -> Mapping[str, type[Resource]]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """AWS::AutoScaling::ScalingPolicy: the scaling policy by CloudFormation's names."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,7 +18,11 @@ class AWSScalingPolicy(AutoScalingPolicy):
     """
 
     PROPERTIES = (  # type: ignore[assignment]
-        AUTO_SCALING_GROUP_NAME, SCALING_ADJUSTMENT, ADJUSTMENT_TYPE, COOLDOWN, MIN_ADJUSTMENT_STEP,
+        AUTO_SCALING_GROUP_NAME,
+        SCALING_ADJUSTMENT,
+        ADJUSTMENT_TYPE,
+        COOLDOWN,
+        MIN_ADJUSTMENT_STEP,
     ) = ("AutoScalingGroupName", "ScalingAdjustment", "AdjustmentType", "Cooldown", "MinAdjustmentStep")
 
     ATTRIBUTES = (ALARM_URL,) = ("AlarmUrl",)  # type: ignore[assignment]
@@ -26,37 +31,42 @@ class AWSScalingPolicy(AutoScalingPolicy):
 
     properties_schema = {
         AUTO_SCALING_GROUP_NAME: properties.Schema(
-            properties.Schema.STRING,
-            _("Reference of the scaling group."),
-            required=True),
+            properties.Schema.STRING, _("Reference of the scaling group."), required=True
+        ),
         SCALING_ADJUSTMENT: properties.Schema(
             properties.Schema.INTEGER,
             _("Members to add (or, below zero, to remove), a percentage of them, or their number."),
             required=True,
-            update_allowed=True),
+            update_allowed=True,
+        ),
         ADJUSTMENT_TYPE: properties.Schema(
             properties.Schema.STRING,
             _("What ScalingAdjustment is."),
             required=True,
-            constraints=[constraints.AllowedValues([
-                scaling.CFN_CHANGE_IN_CAPACITY, scaling.CFN_EXACT_CAPACITY, scaling.CFN_PERCENT_CHANGE_IN_CAPACITY])],
-            update_allowed=True),
+            constraints=[
+                constraints.AllowedValues(
+                    [scaling.CFN_CHANGE_IN_CAPACITY, scaling.CFN_EXACT_CAPACITY, scaling.CFN_PERCENT_CHANGE_IN_CAPACITY]
+                )
+            ],
+            update_allowed=True,
+        ),
         COOLDOWN: properties.Schema(
-            properties.Schema.INTEGER,
-            _("Seconds for which the group is not scaled afterwards."),
-            update_allowed=True),
+            properties.Schema.INTEGER, _("Seconds for which the group is not scaled afterwards."), update_allowed=True
+        ),
         MIN_ADJUSTMENT_STEP: properties.Schema(
             properties.Schema.INTEGER,
             _("With PercentChangeInCapacity: fewest members to add or remove."),
             constraints=[constraints.Range(min=0)],
-            update_allowed=True),
+            update_allowed=True,
+        ),
     }
 
     attributes_schema = {
         ALARM_URL: attributes.Schema(
             _("A signed URL of the CFN API that signals the policy."),
             type=attributes.Schema.STRING,
-            cache_mode=attributes.Schema.CACHE_NONE),
+            cache_mode=attributes.Schema.CACHE_NONE,
+        ),
     }
 
     def get_reference_id(self) -> Any:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """AWS::CloudFormation::WaitCondition: waits for signals to a handle that it is told by URL."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,35 +16,37 @@ from openkeel_heat.resources.kit.resource import Resource
 class WaitCondition(HeatWaitCondition):
     """Is created when enough signals of success have come to its handle."""
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = support.SupportStatus(version="2014.1")
 
-    PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('Handle', 'Timeout', 'Count')
+    PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ("Handle", "Timeout", "Count")
 
-    ATTRIBUTES = (DATA,) = ('Data',)
+    ATTRIBUTES = (DATA,) = ("Data",)
 
     properties_schema = {
         HANDLE: properties.Schema(
-            properties.Schema.STRING,
-            _('Reference to the handle that is signalled.'),
-            required=True),
+            properties.Schema.STRING, _("Reference to the handle that is signalled."), required=True
+        ),
         TIMEOUT: properties.Schema(
             properties.Schema.INTEGER,
-            _('Seconds to wait for the signals.'),
+            _("Seconds to wait for the signals."),
             required=True,
-            constraints=[constraints.Range(1, 43200)]),
+            constraints=[constraints.Range(1, 43200)],
+        ),
         COUNT: properties.Schema(
             properties.Schema.INTEGER,
-            _('Number of signals of success to wait for.'),
+            _("Number of signals of success to wait for."),
             constraints=[constraints.Range(min=1)],
             default=1,
-            update_allowed=True),
+            update_allowed=True,
+        ),
     }
 
     attributes_schema = {
         DATA: attributes.Schema(
-            _('The data of the signals by their ids, as JSON text.'),
+            _("The data of the signals by their ids, as JSON text."),
             cache_mode=attributes.Schema.CACHE_NONE,
-            type=attributes.Schema.STRING),
+            type=attributes.Schema.STRING,
+        ),
     }
 
     def _validate_handle_url(self) -> None:
@@ -52,13 +55,13 @@ class WaitCondition(HeatWaitCondition):
         stack = self.stack
         wrong = None
         if handle.tenant != stack.context.project_id:
-            wrong = _('WaitCondition invalid Handle tenant %s') % handle.tenant
+            wrong = _("WaitCondition invalid Handle tenant %s") % handle.tenant
         elif handle.stack_name != stack.name:
-            wrong = _('WaitCondition invalid Handle stack %s') % handle.stack_name
+            wrong = _("WaitCondition invalid Handle stack %s") % handle.stack_name
         elif handle.stack_id != stack.id:
-            wrong = _('WaitCondition invalid Handle stack %s') % handle.stack_id
+            wrong = _("WaitCondition invalid Handle stack %s") % handle.stack_id
         elif handle.resource_name not in stack or not isinstance(stack[handle.resource_name], WaitConditionHandle):
-            wrong = _('WaitCondition invalid Handle %s') % handle.resource_name
+            wrong = _("WaitCondition invalid Handle %s") % handle.resource_name
         if wrong:
             raise ValueError(wrong)
 
@@ -68,4 +71,4 @@ class WaitCondition(HeatWaitCondition):
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'AWS::CloudFormation::WaitCondition': WaitCondition}
+    return {"AWS::CloudFormation::WaitCondition": WaitCondition}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """AWS::CloudFormation::WaitConditionHandle: its reference is a signed URL to put signals to."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,9 +15,16 @@ class WaitConditionHandle(base.BaseWaitConditionHandle):
     Depends on nothing, so that servers can be told of the URL.
     """
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = support.SupportStatus(version="2014.1")
 
-    METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ('Data', 'Reason', 'Status', 'UniqueId')
+    METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ("Data", "Reason", "Status", "UniqueId")
+
+    def handle_create(self) -> Any:
+        # Who looks at the stack meanwhile asks for the reference as soon as there is an id, and would make another URL:
+        # the wait condition, which has this one, would not find its handle any more.
+        self._create_user()
+        self._get_ec2_signed_url(signal_type=signal_responder.WAITCONDITION)
+        super().handle_create()
 
     def get_reference_id(self) -> Any:
         if not self.resource_id:
@@ -32,4 +40,4 @@ class WaitConditionHandle(base.BaseWaitConditionHandle):
 
 
 def resource_mapping() -> dict[str, type[Resource]]:
-    return {'AWS::CloudFormation::WaitConditionHandle': WaitConditionHandle}
+    return {"AWS::CloudFormation::WaitConditionHandle": WaitConditionHandle}

@@ -15,6 +15,7 @@ from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.kit import attributes, constraints, support
 from openkeel_heat.resources.kit.properties import Schema
 from openkeel_heat.resources.kit.resource import Resource
+from openkeel_heat.resources.kit.succession import is_anothers
 from openkeel_heat.resources.neutron.neutron import without_status
 
 FLOATING_IPS, PORTS = "/v2.0/floatingips", "/v2.0/ports"
@@ -193,6 +194,15 @@ class ElasticIpAssociation(Resource):
         else:
             self._set_port(props[self.ALLOCATION_ID], None)
 
+    def _dissociate_if_there(self, props: Mapping[str, Any]) -> None:
+        try:
+            self._dissociate(props)
+        except EntityMatchNotFound:
+            # The address is nobody's any more.
+            return
+        except Exception as ex:
+            self.client_plugin("neutron").ignore_not_found(ex)
+
     # life cycle
     def handle_create(self) -> None:
         self.resource_id_set(self._associate(self.properties))
@@ -211,8 +221,7 @@ class ElasticIpAssociation(Resource):
             return
         before = dict(self.properties)
         if prop_diff.get(self.EIP) or prop_diff.get(self.ALLOCATION_ID):
-            with self.client_plugin("neutron").ignore_not_found:
-                self._dissociate(before)
+            self._dissociate_if_there(before)
         after = {**before, **prop_diff}
         if prop_diff.get(self.INSTANCE_ID) and self.NETWORK_INTERFACE_ID not in prop_diff:
             # The instance is what is meant now.
@@ -220,15 +229,11 @@ class ElasticIpAssociation(Resource):
         self.resource_id_set(self._associate(after))
 
     def handle_delete(self) -> None:
-        if self.resource_id is None:
-            return
-        try:
-            self._dissociate(self.properties)
-        except EntityMatchNotFound:
-            # The address is nobody's any more.
-            return
-        except Exception as ex:
-            self.client_plugin("neutron").ignore_not_found(ex)
+        if self.resource_id is not None and not is_anothers(self, ElasticIpAssociation._address):
+            self._dissociate_if_there(self.properties)
+
+    def _address(self) -> tuple[Any, Any]:
+        return self.properties[self.EIP], self.properties[self.ALLOCATION_ID]
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

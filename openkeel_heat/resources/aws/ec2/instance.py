@@ -13,12 +13,13 @@ from oslo_log import log as logging
 from openkeel_heat.common import config, exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.aws.ec2 import instance_schema as schema, tags
-from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
+from openkeel_heat.resources.aws.ec2.instance_replacement import InstanceReplacement, Nics
 from openkeel_heat.resources.cinder import any_volume
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
 from openkeel_heat.resources.kit.scheduler_hints import SchedulerHintsMixin
 from openkeel_heat.resources.kit.work import Step, Work
+from openkeel_heat.resources.nova import resizing
 
 LOG = logging.getLogger(__name__)
 
@@ -32,10 +33,8 @@ PORTS = "/v2.0/ports"
 
 ZONE = "OS-EXT-AZ:availability_zone"
 
-Nics = list[dict[str, str]]
 
-
-class Instance(UnshownResource, SchedulerHintsMixin):
+class Instance(InstanceReplacement, SchedulerHintsMixin):
     """A server, its interfaces and volumes."""
 
     PROPERTIES = schema.PROPERTIES
@@ -199,7 +198,7 @@ class Instance(UnshownResource, SchedulerHintsMixin):
         return [(volume[schema.VOLUME_ID], volume[schema.VOLUME_DEVICE]) for volume in self.properties[self.VOLUMES]]
 
     def handle_check(self) -> None:
-        server = self.client_plugin().get_server(self.resource_id)
+        server = self.client_plugin().show_server(self.resource_id)
         if not self.client_plugin()._check_active(server, "Instance"):
             raise exception.Error(_("Instance is not ACTIVE (was: %s)") % server["status"].strip())
 
@@ -232,12 +231,7 @@ class Instance(UnshownResource, SchedulerHintsMixin):
             steps.append(lambda: plugin.meta_update(plugin.get_server(server_id), metadata))
         if self.INSTANCE_TYPE in prop_diff:
             flavor_id = plugin.find_flavor_by_name_or_id(prop_diff[self.INSTANCE_TYPE])
-            steps += [
-                lambda: plugin.resize(server_id, flavor_id),
-                lambda: plugin.check_resize(server_id, flavor_id),
-                lambda: plugin.verify_resize(server_id),
-                lambda: plugin.check_verify_resize(server_id),
-            ]
+            steps += resizing.steps(plugin, server_id, flavor_id)
         if self.NETWORK_INTERFACES in prop_diff or self.SUBNET_ID in prop_diff:
             steps += self._changing_interfaces(prop_diff)
         self._work.last(*steps)

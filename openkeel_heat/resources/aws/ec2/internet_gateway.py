@@ -14,6 +14,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.aws.ec2 import tags, vpc
 from openkeel_heat.resources.kit.properties import Schema
 from openkeel_heat.resources.kit.resource import Resource
+from openkeel_heat.resources.kit.succession import is_anothers
 from openkeel_heat.resources.neutron import implicit
 
 ROUTE_TABLE, VPC_OF_TABLE = "AWS::EC2::RouteTable", "VpcId"
@@ -92,6 +93,8 @@ class VPCGatewayAttachment(Resource):
             vpc.set_gateway(api, router_id, network_id)
 
     def handle_delete(self) -> None:
+        if is_anothers(self, lambda attachment: attachment.properties[self.VPC_ID]):
+            return
         plugin = self.client_plugin()
         for router_id in self._routers():
             with plugin.ignore_not_found:

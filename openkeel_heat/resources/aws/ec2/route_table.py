@@ -14,6 +14,7 @@ from openkeel_heat.resources.aws.ec2.unshown import UnshownResource
 from openkeel_heat.resources.kit import constraints, support
 from openkeel_heat.resources.kit.properties import Schema
 from openkeel_heat.resources.kit.resource import Resource
+from openkeel_heat.resources.kit.succession import as_it_was_made, others_that_stay
 from openkeel_heat.resources.neutron.neutron import with_status
 
 
@@ -84,9 +85,28 @@ class SubnetRouteTableAssociation(Resource):
         self._move(self._default_router(), self.properties[self.ROUTE_TABLE_ID])
 
     def handle_delete(self) -> None:
+        """The router of the VPC has the subnet again, unless another association has it now."""
+        tables = {
+            other.properties[self.ROUTE_TABLE_ID]
+            for other in others_that_stay(self)
+            if other.properties[self.SUBNET_ID] == self.properties[self.SUBNET_ID]
+        }
         with self.client_plugin().ignore_not_found:
+            if self.properties[self.ROUTE_TABLE_ID] not in tables:
+                self._move(self.properties[self.ROUTE_TABLE_ID], None)
+            if not tables:
+                self._move(None, self._default_router())
+
+    # A subnet has one router with the address of its gateway.
+    def prepare_for_replace(self) -> None:
+        with as_it_was_made(self):
             self._move(self.properties[self.ROUTE_TABLE_ID], None)
-            self._move(None, self._default_router())
+
+    def restore_prev_rsrc(self, convergence: bool = False) -> None:
+        for other in others_that_stay(self, half_made=True):
+            other.prepare_for_replace()
+        with as_it_was_made(self):
+            self.handle_create()
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

@@ -33,6 +33,9 @@ class Rule(NamedTuple):
     remote_group_id: str | None = None
 
 
+#: As EC2 says it; Neutron does so by saying nothing.
+ALL_PROTOCOLS = "-1"
+
 #: What the service gives a new group.
 ALL_GOES_OUT = (Rule("egress", "IPv4"), Rule("egress", "IPv6"))
 
@@ -69,7 +72,7 @@ class SecurityGroup(UnshownResource):
         RULE_CIDR_IP: Schema(Schema.STRING, _("Addresses on the other side, as a CIDR block.")),
         RULE_FROM_PORT: Schema(Schema.STRING, _("First port, or type of ICMP; -1 is any.")),
         RULE_TO_PORT: Schema(Schema.STRING, _("Last port, or code of ICMP; -1 is any.")),
-        RULE_IP_PROTOCOL: Schema(Schema.STRING, _("Protocol by name or number.")),
+        RULE_IP_PROTOCOL: Schema(Schema.STRING, _("Protocol by name or number; -1 is any.")),
         RULE_SOURCE_SECURITY_GROUP_ID: Schema(Schema.STRING, _("Id of the group on the other side.")),
         RULE_SOURCE_SECURITY_GROUP_NAME: Schema(Schema.STRING, _("Name of the group on the other side.")),
         RULE_SOURCE_SECURITY_GROUP_OWNER_ID: Schema(
@@ -114,14 +117,17 @@ class SecurityGroup(UnshownResource):
     def _rule(self, direction: str, given: Any) -> Rule:
         if isinstance(given, Rule):
             return given
-        first, last = given[self.RULE_FROM_PORT], given[self.RULE_TO_PORT]
         group = given[self.RULE_SOURCE_SECURITY_GROUP_ID] or given[self.RULE_SOURCE_SECURITY_GROUP_NAME]
+        protocol = given[self.RULE_IP_PROTOCOL]
+        if protocol == ALL_PROTOCOLS:
+            # All protocols are those of all ports, whichever are named.
+            protocol, given = None, {**given, self.RULE_FROM_PORT: None, self.RULE_TO_PORT: None}
         return Rule(
             direction,
-            protocol=given[self.RULE_IP_PROTOCOL],
-            port_range_min=_port(first),
-            port_range_max=_port(last),
-            remote_ip_prefix=None if first is None and last is None else given[self.RULE_CIDR_IP],
+            protocol=protocol,
+            port_range_min=_port(given[self.RULE_FROM_PORT]),
+            port_range_max=_port(given[self.RULE_TO_PORT]),
+            remote_ip_prefix=given[self.RULE_CIDR_IP],
             remote_group_id=self.client_plugin().get_secgroup_uuids([group])[0] if group else None,
         )
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of EC2 show nothing of the objects that they are made of: what users see are the attributes of EC2."""
+"""Types of EC2 show nothing of the objects that they are made of: what users see are the attributes of EC2.
+
+So does OS::Nova::FloatingIP, whose object is the network service's by now.
+"""
 
 from __future__ import annotations
 

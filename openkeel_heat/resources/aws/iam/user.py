@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """AWS::IAM::User and AWS::IAM::AccessKey: a user in the stack domain, and a key pair of it for EC2 signatures."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -36,11 +37,15 @@ class User(stack_user.StackUser):
             _("How the user signs in."),
             schema={
                 LOGIN_PROFILE_PASSWORD: properties.Schema(properties.Schema.STRING, _("Password of the user.")),
-            }),
+            },
+        ),
         POLICIES: properties.Schema(
             properties.Schema.LIST,
-            _("Names of access policies of the stack (OS::Heat::AccessPolicy), each of which has to allow what is "
-              "read.")),
+            _(
+                "Names of access policies of the stack (OS::Heat::AccessPolicy), each of which has to allow what is "
+                "read."
+            ),
+        ),
     }
 
     password: str | None = None
@@ -84,26 +89,22 @@ class AccessKey(Resource):
 
     properties_schema = {
         SERIAL: properties.Schema(properties.Schema.INTEGER, _("Has no effect."), implemented=False),
-        USER_NAME: properties.Schema(
-            properties.Schema.STRING,
-            _("Reference of the user."),
-            required=True),
+        USER_NAME: properties.Schema(properties.Schema.STRING, _("Reference of the user."), required=True),
         STATUS: properties.Schema(
             properties.Schema.STRING,
             _("Has no effect."),
             constraints=[constraints.AllowedValues(["Active", "Inactive"])],
-            implemented=False),
+            implemented=False,
+        ),
     }
 
     attributes_schema = {
         USER_NAME: attributes.Schema(
-            _("Reference of the user."),
-            cache_mode=attributes.Schema.CACHE_NONE,
-            type=attributes.Schema.STRING),
+            _("Reference of the user."), cache_mode=attributes.Schema.CACHE_NONE, type=attributes.Schema.STRING
+        ),
         SECRET_ACCESS_KEY: attributes.Schema(
-            _("The secret key."),
-            cache_mode=attributes.Schema.CACHE_NONE,
-            type=attributes.Schema.STRING),
+            _("The secret key."), cache_mode=attributes.Schema.CACHE_NONE, type=attributes.Schema.STRING
+        ),
     }
 
     def _get_user(self) -> Any:
@@ -147,8 +148,10 @@ class AccessKey(Resource):
                 secret = pair.secret
                 self._keep(pair.secret, pair.id)
             except Exception as ex:
-                LOG.info("could not get secret for %(username)s Error:%(msg)s",
-                         {"username": self.properties[self.USER_NAME], "msg": ex})
+                LOG.info(
+                    "could not get secret for %(username)s Error:%(msg)s",
+                    {"username": self.properties[self.USER_NAME], "msg": ex},
+                )
         return secret or UNKNOWN_SECRET
 
     def _resolve_attribute(self, name: str) -> Any:
@@ -160,7 +163,8 @@ class AccessKey(Resource):
         """Whoever has the key reaches what the policies of its user allow."""
         if self.resource_id is not None:
             self.stack.register_access_allowed_handler(
-                self.resource_id, lambda resource_name: bool(self._get_user().access_allowed(resource_name)))
+                self.resource_id, lambda resource_name: bool(self._get_user().access_allowed(resource_name))
+            )
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

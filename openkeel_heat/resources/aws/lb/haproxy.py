@@ -4,6 +4,7 @@
 The instance installs HAProxy when it boots, from the metadata of ``LB_instance``; cfn-hup looks at these metadata each
 minute and reloads HAProxy when the configuration in them has changed. All of this module is pure.
 """
+
 from __future__ import annotations
 
 import copy
@@ -26,28 +27,52 @@ def _file(content: Any, mode: str = "000400") -> dict[str, Any]:
 
 
 _FILES = {
-    "/etc/cfn/cfn-credentials": _file(_text(
-        "AWSAccessKeyId=", {"Ref": "CfnLBAccessKey"}, "\n",
-        "AWSSecretKey=", {"Fn::GetAtt": ["CfnLBAccessKey", "SecretAccessKey"]}, "\n")),
-    "/etc/cfn/cfn-hup.conf": _file(_text(
-        "[main]\nstack=", _STACK, "\ncredential-file=/etc/cfn/cfn-credentials\nregion=", _REGION, "\ninterval=1\n")),
-    "/etc/cfn/hooks.conf": _file(_text(
-        "[files]\ntriggers=post.update\npath=Resources.LB_instance.Metadata\nrunas=root\n",
-        "action=/opt/aws/bin/cfn-init -s ", _STACK, " -r LB_instance --region ", _REGION, "\n",
-        "\n[service]\ntriggers=post.update\npath=Resources.LB_instance.Metadata\nrunas=root\n",
-        "action=systemctl reload-or-restart haproxy.service\n")),
+    "/etc/cfn/cfn-credentials": _file(
+        _text(
+            "AWSAccessKeyId=",
+            {"Ref": "CfnLBAccessKey"},
+            "\n",
+            "AWSSecretKey=",
+            {"Fn::GetAtt": ["CfnLBAccessKey", "SecretAccessKey"]},
+            "\n",
+        )
+    ),
+    "/etc/cfn/cfn-hup.conf": _file(
+        _text(
+            "[main]\nstack=", _STACK, "\ncredential-file=/etc/cfn/cfn-credentials\nregion=", _REGION, "\ninterval=1\n"
+        )
+    ),
+    "/etc/cfn/hooks.conf": _file(
+        _text(
+            "[files]\ntriggers=post.update\npath=Resources.LB_instance.Metadata\nrunas=root\n",
+            "action=/opt/aws/bin/cfn-init -s ",
+            _STACK,
+            " -r LB_instance --region ",
+            _REGION,
+            "\n",
+            "\n[service]\ntriggers=post.update\npath=Resources.LB_instance.Metadata\nrunas=root\n",
+            "action=systemctl reload-or-restart haproxy.service\n",
+        )
+    ),
     "/etc/cron.d/cfn-hup": _file("* * * * * root /opt/aws/bin/cfn-hup -f\n", "000644"),
     CONFIG_FILE: _file("", "000644"),
 }
 
 _BOOT = _text(
     "#!/bin/bash\n",
-    "tell() { /opt/aws/bin/cfn-signal -e \"$1\" -r \"$2\" '", {"Ref": "WaitHandle"}, "'; exit \"$1\"; }\n",
-    "/opt/aws/bin/cfn-init -s ", _STACK, " -r LB_instance --region ", _REGION, " || tell 1 'cfn-init failed'\n",
+    'tell() { /opt/aws/bin/cfn-signal -e "$1" -r "$2" \'',
+    {"Ref": "WaitHandle"},
+    '\'; exit "$1"; }\n',
+    "/opt/aws/bin/cfn-init -s ",
+    _STACK,
+    " -r LB_instance --region ",
+    _REGION,
+    " || tell 1 'cfn-init failed'\n",
     "command -v setsebool && setsebool haproxy_connect_any 1\n",
     "systemctl enable haproxy.service\n",
     "systemctl reload-or-restart haproxy.service || tell 1 'HAProxy does not start'\n",
-    "tell 0 'The load balancer works'\n")
+    "tell 0 'The load balancer works'\n",
+)
 
 TEMPLATE: dict[str, Any] = {
     "AWSTemplateFormatVersion": "2010-09-09",
@@ -65,11 +90,15 @@ TEMPLATE: dict[str, Any] = {
         "WaitHandle": {"Type": "AWS::CloudFormation::WaitConditionHandle"},
         INSTANCE: {
             "Type": "AWS::EC2::Instance",
-            "Metadata": {"AWS::CloudFormation::Init": {"config": {
-                "packages": {"yum": {"haproxy": [], "cronie": []}},
-                "services": {"systemd": {"crond": {"enabled": "true", "ensureRunning": "true"}}},
-                "files": _FILES,
-            }}},
+            "Metadata": {
+                "AWS::CloudFormation::Init": {
+                    "config": {
+                        "packages": {"yum": {"haproxy": [], "cronie": []}},
+                        "services": {"systemd": {"crond": {"enabled": "true", "ensureRunning": "true"}}},
+                        "files": _FILES,
+                    }
+                }
+            },
             "Properties": {
                 "ImageId": {"Ref": "LbImageId"},
                 "InstanceType": {"Ref": "LbFlavor"},
@@ -114,13 +143,26 @@ defaults
 
 def config(listener: Mapping[str, Any], health_check: Mapping[str, Any] | None, addresses: Sequence[str]) -> str:
     """The configuration of HAProxy: one port in front, HTTP, and the addresses in turn behind it."""
-    lines = [_GLOBAL, "frontend http", f"    bind *:{listener['LoadBalancerPort']}", "    default_backend servers", "",
-             "backend servers", "    balance roundrobin", "    option http-server-close", "    option forwardfor"]
+    lines = [
+        _GLOBAL,
+        "frontend http",
+        f"    bind *:{listener['LoadBalancerPort']}",
+        "    default_backend servers",
+        "",
+        "backend servers",
+        "    balance roundrobin",
+        "    option http-server-close",
+        "    option forwardfor",
+    ]
     check = ""
     if health_check:
         lines += ["    option httpchk", f"    timeout check {health_check['Timeout']}s"]
-        check = (f" check inter {health_check['Interval']}s fall {health_check['UnhealthyThreshold']}"
-                 f" rise {health_check['HealthyThreshold']}")
-    lines += [f"    server server{number} {address}:{listener['InstancePort']}{check}"
-              for number, address in enumerate(addresses, 1)]
+        check = (
+            f" check inter {health_check['Interval']}s fall {health_check['UnhealthyThreshold']}"
+            f" rise {health_check['HealthyThreshold']}"
+        )
+    lines += [
+        f"    server server{number} {address}:{listener['InstancePort']}{check}"
+        for number, address in enumerate(addresses, 1)
+    ]
     return "\n".join(lines) + "\n"

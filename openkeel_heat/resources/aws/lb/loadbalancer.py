@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """AWS::ElasticLoadBalancing::LoadBalancer: a nested stack with an instance that runs HAProxy (see :mod:`.haproxy`)."""
+
 from __future__ import annotations
 
 import os
@@ -62,8 +63,10 @@ class LoadBalancer(LoadBalancerSchema, StackResource):
 
     def child_params(self) -> dict[str, Any]:
         given = self.stack.parameters
-        return {"SecurityGroups": self.properties[self.SECURITY_GROUPS],
-                **{name: given[name] for name in PASSED_ON if name in given}}
+        return {
+            "SecurityGroups": self.properties[self.SECURITY_GROUPS],
+            **{name: given[name] for name in PASSED_ON if name in given},
+        }
 
     def _template_with_config(self) -> dict[str, Any]:
         template = self.child_template()

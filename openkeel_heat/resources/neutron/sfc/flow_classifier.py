@@ -20,13 +20,33 @@ class FlowClassifier(NeutronResource):
     api_object = without_status("sfc/flow_classifiers", "flow_classifier")
 
     PROPERTIES = (
-        NAME, DESCRIPTION, PROTOCOL, ETHERTYPE, SOURCE_IP_PREFIX, DESTINATION_IP_PREFIX, SOURCE_PORT_RANGE_MIN,
-        SOURCE_PORT_RANGE_MAX, DESTINATION_PORT_RANGE_MIN, DESTINATION_PORT_RANGE_MAX, LOGICAL_SOURCE_PORT,
-        LOGICAL_DESTINATION_PORT, L7_PARAMETERS,
+        NAME,
+        DESCRIPTION,
+        PROTOCOL,
+        ETHERTYPE,
+        SOURCE_IP_PREFIX,
+        DESTINATION_IP_PREFIX,
+        SOURCE_PORT_RANGE_MIN,
+        SOURCE_PORT_RANGE_MAX,
+        DESTINATION_PORT_RANGE_MIN,
+        DESTINATION_PORT_RANGE_MAX,
+        LOGICAL_SOURCE_PORT,
+        LOGICAL_DESTINATION_PORT,
+        L7_PARAMETERS,
     ) = (
-        "name", "description", "protocol", "ethertype", "source_ip_prefix", "destination_ip_prefix",
-        "source_port_range_min", "source_port_range_max", "destination_port_range_min",
-        "destination_port_range_max", "logical_source_port", "logical_destination_port", "l7_parameters",
+        "name",
+        "description",
+        "protocol",
+        "ethertype",
+        "source_ip_prefix",
+        "destination_ip_prefix",
+        "source_port_range_min",
+        "source_port_range_max",
+        "destination_port_range_min",
+        "destination_port_range_max",
+        "logical_source_port",
+        "logical_destination_port",
+        "l7_parameters",
     )
 
     properties_schema = {

@@ -21,9 +21,17 @@ class PortChain(NeutronResource):
     api_object = without_status("sfc/port_chains", "port_chain")
 
     PROPERTIES = (
-        NAME, DESCRIPTION, PORT_PAIR_GROUPS, FLOW_CLASSIFIERS, CHAIN_PARAMETERS,
+        NAME,
+        DESCRIPTION,
+        PORT_PAIR_GROUPS,
+        FLOW_CLASSIFIERS,
+        CHAIN_PARAMETERS,
     ) = (
-        "name", "description", "port_pair_groups", "flow_classifiers", "chain_parameters",
+        "name",
+        "description",
+        "port_pair_groups",
+        "flow_classifiers",
+        "chain_parameters",
     )
 
     properties_schema = {

@@ -20,9 +20,17 @@ class PortPair(NeutronResource):
     api_object = without_status("sfc/port_pairs", "port_pair")
 
     PROPERTIES = (
-        NAME, DESCRIPTION, INGRESS, EGRESS, SERVICE_FUNCTION_PARAMETERS,
+        NAME,
+        DESCRIPTION,
+        INGRESS,
+        EGRESS,
+        SERVICE_FUNCTION_PARAMETERS,
     ) = (
-        "name", "description", "ingress", "egress", "service_function_parameters",
+        "name",
+        "description",
+        "ingress",
+        "egress",
+        "service_function_parameters",
     )
 
     properties_schema = {

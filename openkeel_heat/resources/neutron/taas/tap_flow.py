@@ -23,9 +23,19 @@ class TapFlow(TapResource):
     renamed = {"port": "source_port", "tap_service": "tap_service_id"}
 
     PROPERTIES = (
-        NAME, DESCRIPTION, PORT, TAP_SERVICE, DIRECTION, VLAN_FILTER,
+        NAME,
+        DESCRIPTION,
+        PORT,
+        TAP_SERVICE,
+        DIRECTION,
+        VLAN_FILTER,
     ) = (
-        "name", "description", "port", "tap_service", "direction", "vlan_filter",
+        "name",
+        "description",
+        "port",
+        "tap_service",
+        "direction",
+        "vlan_filter",
     )
 
     properties_schema = {

@@ -42,6 +42,7 @@ def _entering(table: dict[str, Rule], id: str, severity: str, summary: str) -> C
     def enter(check: Check) -> Check:
         table[id] = Rule(id, severity, summary, check)
         return check
+
     return enter
 
 

@@ -3,6 +3,7 @@
 
 Errors of the vocabulary are expected: the dispatcher sends them to the caller without a traceback in the log.
 """
+
 from __future__ import annotations
 
 import functools
