@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual environment of tools/quickstart, tools/test and tools/docs. Python's standard library only.
+"""The virtual environment of the programs in tools. Python's standard library only.
 
 It is made in ``.venv`` of the checkout, or where OPENKEEL_VENV says, with the exact versions of constraints.txt, and
 made again only when what it is made from has changed.
@@ -8,6 +8,7 @@ made again only when what it is made from has changed.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -61,6 +62,15 @@ def ensure(*extras: str) -> pathlib.Path:
         sys.exit("pip could not install what is needed (see above); is the package index reachable?")
     stamp.write_text(fingerprint)
     return where
+
+
+def enter(*extras: str) -> None:
+    """Go on with the Python of the environment, unless this one has what the project and its tests need."""
+    if all(importlib.util.find_spec(name) for name in ("oslo_messaging", "pytest", "requests")):
+        return
+    ensure(*extras)
+    python = str(program("python"))
+    os.execv(python, [python, *sys.argv])
 
 
 def _works(python: pathlib.Path) -> bool:
