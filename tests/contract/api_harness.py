@@ -149,9 +149,13 @@ def request(
     """Send a request as a server would hand it over; a `body` that is no text is sent as JSON."""
     from urllib.parse import unquote_to_bytes
 
-    raw = b"" if body is None else body if isinstance(body, bytes) else (
-        body if isinstance(body, str) else json.dumps(body)
-    ).encode()
+    raw = (
+        b""
+        if body is None
+        else body
+        if isinstance(body, bytes)
+        else (body if isinstance(body, str) else json.dumps(body)).encode()
+    )
     path, _, query = path.partition("?")
     environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
@@ -189,9 +193,7 @@ def native(engine: Any) -> Any:
     from openkeel_heat.api.middleware import context, fault, versions
     from openkeel_heat.api.native.app import API
 
-    return fault.FaultWrapper(
-        versions.VersionNegotiation(Identity(context.ContextMiddleware(API(cfg.CONF, engine))))
-    )
+    return fault.FaultWrapper(versions.VersionNegotiation(Identity(context.ContextMiddleware(API(cfg.CONF, engine)))))
 
 
 def cfn(engine: Any) -> Any:

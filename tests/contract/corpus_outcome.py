@@ -18,7 +18,7 @@ import sys
 from typing import Any
 
 #: values for parameters that have no default, by their type
-GIVEN = {'string': 'x', 'number': 1, 'boolean': True, 'json': {'a': 'x'}, 'comma_delimited_list': 'a,b'}
+GIVEN = {"string": "x", "number": 1, "boolean": True, "json": {"a": "x"}, "comma_delimited_list": "a,b"}
 
 
 class Ours:
@@ -43,7 +43,7 @@ class Theirs:
         from oslo_config import cfg
 
         assert config
-        cfg.CONF([], project='heat', default_config_files=[])
+        cfg.CONF([], project="heat", default_config_files=[])
         resources.initialise()
         self.parse, self.simple_parse = template_format.parse, template_format.simple_parse
         self.parse_environment = environment_format.parse
@@ -58,45 +58,55 @@ def attempt(function: Any, *arguments: Any) -> Any:
     try:
         return function(*arguments)
     except Exception as exc:
-        return {'error': str(exc)}
+        return {"error": str(exc)}
 
 
 def of_template(api: Any, source: str, files: dict[str, str]) -> dict[str, Any]:
     template = api.template(api.parse(source), files=files)
     schemata = template.param_schemata()
-    template.env = api.environment({'parameters': {
-        name: GIVEN[schema.type] for name, schema in schemata.items() if schema.required}})
+    template.env = api.environment(
+        {"parameters": {name: GIVEN[schema.type] for name, schema in schemata.items() if schema.required}}
+    )
     scope = api.scope(template)
     result: dict[str, Any] = {
-        'version': list(template.version),
-        'validation': attempt(template.validate),
-        'parameters': {name: [schema.type, schema.hidden, schema.default, schema.description, schema.label,
-                              [dict(constraint) for constraint in schema.constraints]]
-                       for name, schema in schemata.items()},
-        'values': {name: attempt(scope.parameters.__getitem__, name) for name in schemata},
-        'resources': {}, 'outputs': {},
+        "version": list(template.version),
+        "validation": attempt(template.validate),
+        "parameters": {
+            name: [
+                schema.type,
+                schema.hidden,
+                schema.default,
+                schema.description,
+                schema.label,
+                [dict(constraint) for constraint in schema.constraints],
+            ]
+            for name, schema in schemata.items()
+        },
+        "values": {name: attempt(scope.parameters.__getitem__, name) for name in schemata},
+        "resources": {},
+        "outputs": {},
     }
     definitions = template.resource_definitions(scope)
     for name, definition in definitions.items():
-        result['resources'][name] = {
-            'type': definition.resource_type,
-            'requires': attempt(lambda one=definition: sorted(one.required_resource_names())),
-            'properties': attempt(api.resolve, definition._properties),
-            'metadata': attempt(api.resolve, definition._metadata),
-            'deletion_policy': definition.deletion_policy(),
+        result["resources"][name] = {
+            "type": definition.resource_type,
+            "requires": attempt(lambda one=definition: sorted(one.required_resource_names())),
+            "properties": attempt(api.resolve, definition._properties),
+            "metadata": attempt(api.resolve, definition._metadata),
+            "deletion_policy": definition.deletion_policy(),
         }
     for name, output in template.outputs(scope).items():
-        result['outputs'][name] = attempt(output.get_value)
+        result["outputs"][name] = attempt(output.get_value)
     return result
 
 
 def of_file(api: Any, source: str, files: dict[str, str]) -> Any:
     """The outcome of a file: a template, or what it is as an environment and as plain data."""
     as_template = attempt(of_template, api, source, files)
-    if 'error' not in as_template:
+    if "error" not in as_template:
         return as_template
     as_environment = attempt(api.parse_environment, source)
-    return {'template': as_template, 'environment': as_environment, 'data': attempt(api.simple_parse, source)}
+    return {"template": as_template, "environment": as_environment, "data": attempt(api.simple_parse, source)}
 
 
 def digest(outcome: Any) -> str:
@@ -105,15 +115,18 @@ def digest(outcome: Any) -> str:
 
 
 def outcomes(api: Any, folder: pathlib.Path) -> dict[str, Any]:
-    return {str(path.relative_to(folder)): of_file(api, path.read_text(), {})
-            for path in sorted(folder.rglob('*.yaml')) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): of_file(api, path.read_text(), {})
+        for path in sorted(folder.rglob("*.yaml"))
+        if path.is_file()
+    }
 
 
 def digests(found: dict[str, Any]) -> dict[str, str]:
     """A digest for each file; the many release notes have one together."""
-    notes = {name: outcome for name, outcome in found.items() if 'releasenotes/' in name}
+    notes = {name: outcome for name, outcome in found.items() if "releasenotes/" in name}
     single = {name: digest(outcome) for name, outcome in found.items() if name not in notes}
-    return {**single, 'releasenotes': digest(notes)}
+    return {**single, "releasenotes": digest(notes)}
 
 
 def main() -> None:
@@ -121,5 +134,5 @@ def main() -> None:
     target.write_text(json.dumps(digests(outcomes(Theirs(), folder)), sort_keys=True, indent=0))
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

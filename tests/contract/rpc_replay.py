@@ -5,6 +5,7 @@ A recording names what differs per run by markers (``uuid-0001``, ``<isotime>``)
 stands for when it first meets it, and insists on it afterwards; short ids at the end of physical names are learnt
 the same way.
 """
+
 from __future__ import annotations
 
 import json
@@ -18,16 +19,42 @@ DATA = pathlib.Path(__file__).parent / "data"
 EXAMPLES: dict[str, Any] = json.loads((DATA / "rpc-examples.json").read_text())
 
 #: The order in which the sections were recorded: some go on with the stack of an earlier one.
-ORDER = ("create_and_show", "errors", "template_calls", "functions_list", "update", "check_suspend_resume",
-         "mark_unhealthy", "snapshots", "failing_and_rollback", "abandon_adopt", "nested", "check_failure",
-         "create_rollback", "cancel", "hooks", "restricted", "delete", "software")
+ORDER = (
+    "create_and_show",
+    "errors",
+    "template_calls",
+    "functions_list",
+    "update",
+    "check_suspend_resume",
+    "mark_unhealthy",
+    "snapshots",
+    "failing_and_rollback",
+    "abandon_adopt",
+    "nested",
+    "check_failure",
+    "create_rollback",
+    "cancel",
+    "hooks",
+    "restricted",
+    "delete",
+    "software",
+)
 
-_MARK = re.compile(r"uuid-\d{4}|<isotime>|<datetime>|<hostname>|<text>|<addr>|<fernet-token>|<dbtime>"
-                   r"|(?<=-)[a-z0-9]{12}(?![a-z0-9])")
+_MARK = re.compile(
+    r"uuid-\d{4}|<isotime>|<datetime>|<hostname>|<text>|<addr>|<fernet-token>|<dbtime>"
+    r"|(?<=-)[a-z0-9]{12}(?![a-z0-9])"
+)
 #: What is made at random: the values of random strings.
 _RANDOM = re.compile(r"resource_data(\[\d+\])?\.value$|\.data\.resource_data\.value$|output_value\[\d+\]$")
-_FORMS = {"<isotime>": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<datetime>": r".+", "<hostname>": r".+",
-          "<text>": r"(?s:.*)", "<addr>": r"[0-9a-f]+", "<fernet-token>": r".+", "<dbtime>": r".+"}
+_FORMS = {
+    "<isotime>": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ",
+    "<datetime>": r".+",
+    "<hostname>": r".+",
+    "<text>": r"(?s:.*)",
+    "<addr>": r"[0-9a-f]+",
+    "<fernet-token>": r".+",
+    "<dbtime>": r".+",
+}
 
 
 class Mismatch(AssertionError):
@@ -70,7 +97,7 @@ class Names:
     def _match_text(self, expected: str, actual: Any, path: str) -> None:
         pattern, marks, last = "", [], 0
         for mark in _MARK.finditer(expected):
-            pattern += re.escape(expected[last:mark.start()])
+            pattern += re.escape(expected[last : mark.start()])
             text = mark.group()
             if text in _FORMS:
                 pattern += _FORMS[text]

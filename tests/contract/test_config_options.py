@@ -120,7 +120,13 @@ def test_a_heat_conf_is_read(tmp_path: pathlib.Path) -> None:
     for option in OPTIONS:
         if option["group"] in LIBRARY_GROUPS:
             continue
-        sample = {"Boolean": "true", "Integer": "7", "Float": "7.5", "URI": "http://host:1/x", "List": "http://a,http://b"}
+        sample = {
+            "Boolean": "true",
+            "Integer": "7",
+            "Float": "7.5",
+            "URI": "http://host:1/x",
+            "List": "http://a,http://b",
+        }
         value = sample.get(option["value_type"], "text")
         if option.get("choices"):
             value = option["choices"][-1]

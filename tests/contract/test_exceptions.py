@@ -158,6 +158,16 @@ def test_wrapping() -> None:
     assert str(exceptions.StackValidationFailed(error=ValueError("v"), path=["a"])) == plain["text"]
 
 
+@pytest.mark.parametrize("text", ["%s", "%d", "100%", "%(feature)s", "%2e%2e", "%%", "{x}"])
+def test_a_text_is_no_format(text: str) -> None:
+    """Ids and names that users send are in it."""
+    error = exceptions.NotFound(f"Software config with id {text} not found")
+    assert str(error) == str(copy.deepcopy(error)) == f"Software config with id {text} not found"
+    data = rpc_common.serialize_remote_exception((type(error), error, None))
+    back = rpc_common.deserialize_remote_exception(data, messaging.ALLOWED_REMOTE_EXMODS)
+    assert exceptions.local_message(back) == str(error)
+
+
 def test_copies() -> None:
     error = exceptions.StackExists(stack_name="s")
     assert str(copy.deepcopy(error)) == str(error)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorded RPC calls of whole stack life cycles, played to our endpoints: replies, errors, notifications, rows."""
+
 from __future__ import annotations
 
 import json
@@ -21,8 +22,12 @@ BETTER: dict[tuple[str, int], Any] = {
     ("template_calls", 7): lambda reply, error: error is None and "Resources" in reply,
     ("template_calls", 8): lambda reply, error: error is None and "resources" in reply,
     # a call with condition functions changed what later calls told
-    **{("functions_list", index): lambda reply, error: error is None and not {"not", "Fn::Not"} & {
-        one["functions"] for one in reply} for index in (2, 5, 8)},
+    **{
+        ("functions_list", index): lambda reply, error: (
+            error is None and not {"not", "Fn::Not"} & {one["functions"] for one in reply}
+        )
+        for index in (2, 5, 8)
+    },
 }
 
 
@@ -38,13 +43,26 @@ class Player:
         from openkeel_heat.common.context import RequestContext
 
         return RequestContext(
-            username="test_user", user_name="test_user", password="password", user_id="test_user_id",
-            project_id="test_tenant_id", project_name="test_tenant", is_admin=admin, roles=["member"],
-            auth_url="http://keystone.example.test:5000/v3", auth_token="abcd1234")
+            username="test_user",
+            user_name="test_user",
+            password="password",
+            user_id="test_user_id",
+            project_id="test_tenant_id",
+            project_name="test_tenant",
+            is_admin=admin,
+            roles=["member"],
+            auth_url="http://keystone.example.test:5000/v3",
+            auth_token="abcd1234",
+        )
 
     def settle(self) -> None:
-        replay.poll(lambda: not _count("stack", "status = 'IN_PROGRESS' AND deleted_at IS NULL")
-                    and not _count("resource", "engine_id IS NOT NULL"), 30)
+        replay.poll(
+            lambda: (
+                not _count("stack", "status = 'IN_PROGRESS' AND deleted_at IS NULL")
+                and not _count("resource", "engine_id IS NOT NULL")
+            ),
+            30,
+        )
 
     def play(self, section: str, index: int, call: dict[str, Any]) -> None:
         method = call["method"]
@@ -72,8 +90,11 @@ class Player:
                 mismatch.append(wrong)
                 return False
 
-        again = section == "hooks" or call.get("exception") is None and method.startswith(
-            ("show", "list", "describe", "get", "stack_list"))
+        again = (
+            section == "hooks"
+            or call.get("exception") is None
+            and method.startswith(("show", "list", "describe", "get", "stack_list"))
+        )
         replay.poll(fits, 3 if again else 0)
         if mismatch:
             raise mismatch[0]
@@ -88,7 +109,8 @@ class Player:
             return
         assert error is not None, f"{place}: {expected} expected, not {reply!r}"
         assert (type(error).__name__, type(error).__module__) == (expected["class"], expected["module"]), (
-            f"{place}: {error!r} {expected}")
+            f"{place}: {error!r} {expected}"
+        )
         self.names.match(expected["message"], str(error), place)
 
 
@@ -130,8 +152,13 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
 
     conf.register_opts(notifier._notifier_opts, group="oslo_messaging_notifications")
     conf.set_override("driver", ["noop", "log"], group="oslo_messaging_notifications")
-    for name, value in (("host", "enginehost"), ("deferred_auth_method", "password"), ("enable_stack_abandon", True),
-                        ("enable_stack_adopt", True), ("reauthentication_auth_method", "")):
+    for name, value in (
+        ("host", "enginehost"),
+        ("deferred_auth_method", "password"),
+        ("enable_stack_abandon", True),
+        ("enable_stack_adopt", True),
+        ("reauthentication_auth_method", ""),
+    ):
         conf.set_override(name, value)
     messaging.setup(conf)
     session.configure(conf)
@@ -156,8 +183,13 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
         patches.undo()
         session.dispose()
         messaging.cleanup()
-        for name in ("host", "deferred_auth_method", "enable_stack_abandon", "enable_stack_adopt",
-                     "reauthentication_auth_method"):
+        for name in (
+            "host",
+            "deferred_auth_method",
+            "enable_stack_abandon",
+            "enable_stack_adopt",
+            "reauthentication_auth_method",
+        ):
             conf.clear_override(name)
         conf.clear_override("driver", group="oslo_messaging_notifications")
         all_in_one.clear_defaults(conf)
@@ -167,11 +199,26 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
 #: Rows are compared after these sections; of these tables, without what counts the writes of Heat's way of working.
 ROWS_AFTER = {"create_and_show": "after_create", "snapshots": "after_snapshot"}
 TABLES = {
-    "stack": (), "raw_template": ("id",), "stack_tag": ("id",), "user_creds": ("id", "decrypt_method"),
-    "resource": ("id", "atomic_key", "requires", "rsrc_prop_data_id", "attr_data_id", "current_template_id",
-                 "needed_by"),
-    "resource_data": ("id", "resource_id"), "snapshot": (), "resource_snapshot": ("id",), "service": (),
-    "event": ("id", "uuid", "rsrc_prop_data_id"), "stack_lock": (), "sync_point": (),
+    "stack": (),
+    "raw_template": ("id",),
+    "stack_tag": ("id",),
+    "user_creds": ("id", "decrypt_method"),
+    "resource": (
+        "id",
+        "atomic_key",
+        "requires",
+        "rsrc_prop_data_id",
+        "attr_data_id",
+        "current_template_id",
+        "needed_by",
+    ),
+    "resource_data": ("id", "resource_id"),
+    "snapshot": (),
+    "resource_snapshot": ("id",),
+    "service": (),
+    "event": ("id", "uuid", "rsrc_prop_data_id"),
+    "stack_lock": (),
+    "sync_point": (),
 }
 #: A snapshot that is deleted takes its sync point along: theirs is left.
 LEAKED = {("after_snapshot", "sync_point")}
@@ -241,8 +288,16 @@ def test_section(player: Player, section: str, monkeypatch: pytest.MonkeyPatch) 
     if section in ROWS_AFTER:
         wrong += _compare_rows(player.names, ROWS_AFTER[section])
     if section == "delete":
-        tables = ("resource", "resource_data", "resource_snapshot", "snapshot", "sync_point", "stack_tag",
-                  "stack_lock", "user_creds")
+        tables = (
+            "resource",
+            "resource_data",
+            "resource_snapshot",
+            "snapshot",
+            "sync_point",
+            "stack_tag",
+            "stack_lock",
+            "user_creds",
+        )
         left = {table: count for table in tables if (count := _count(table, "1 = 1"))}
         if left:
             wrong.append(f"left behind: {left}")

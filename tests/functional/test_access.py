@@ -49,11 +49,16 @@ def test_keystone(keystone_site: Site, row: Row) -> None:
 def old_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A service with the rules from before the personas, and a policy file."""
     folder = tmp_path_factory.mktemp("old")
-    rules = {"resource_types:OS::Heat::TestResource": "role:tester", "build_info:build_info": "!",
-             "stacks:global_index": "role:member", "cloudformation:ListStacks": "!"}
+    rules = {
+        "resource_types:OS::Heat::TestResource": "role:tester",
+        "build_info:build_info": "!",
+        "stacks:global_index": "role:member",
+        "cloudformation:ListStacks": "!",
+    }
     (folder / "policy.json").write_text(json.dumps(rules))
-    service = faked_service(folder, {"oslo_policy": {
-        "enforce_new_defaults": False, "policy_file": folder / "policy.json"}})
+    service = faked_service(
+        folder, {"oslo_policy": {"enforce_new_defaults": False, "policy_file": folder / "policy.json"}}
+    )
     try:
         site = access.FakedSite(service.start().url, service.cfn_url)
         site.prepare()
@@ -62,8 +67,11 @@ def old_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         service.stop()
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE.rows if not {"/build_info", "/stacks?global_tenant=true"} & {
-    row.path}], ids=lambda row: row.title.replace(" ", "_"))
+@pytest.mark.parametrize(
+    "row",
+    [row for row in TABLE.rows if not {"/build_info", "/stacks?global_tenant=true"} & {row.path}],
+    ids=lambda row: row.title.replace(" ", "_"),
+)
 def test_deprecated_rules(old_site: Site, row: Row) -> None:
     """Whoever is no stack user may do what a member may; nothing changes for the others."""
     row = row._replace(statuses={**row.statuses, "reader": row.statuses["member"]})
@@ -108,7 +116,14 @@ def test_tokens_for_no_project(guarded: Guarded, keystone_site: Site, scope: str
     api = keystone_site.api("admin")
     api.http.headers["X-Auth-Token"] = token.id
     stack = keystone_site.stack("S")
-    for method, path in (("GET", "/stacks"), ("GET", stack.path), ("PATCH", stack.path), ("DELETE", stack.path),
-                         ("POST", stack.path + "/actions"), ("GET", "/stacks?global_tenant=1"), ("GET", "/services")):
+    for method, path in (
+        ("GET", "/stacks"),
+        ("GET", stack.path),
+        ("PATCH", stack.path),
+        ("DELETE", stack.path),
+        ("POST", stack.path + "/actions"),
+        ("GET", "/stacks?global_tenant=1"),
+        ("GET", "/services"),
+    ):
         reply = api.send(method, path, {"check": None} if method in ("POST", "PATCH") else None)
         assert reply.status_code == 403, (method, path, reply.text)

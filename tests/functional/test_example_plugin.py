@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from typing import Any, NamedTuple
 
 import pytest
@@ -131,3 +132,15 @@ def test_the_type_is_known(acme: Acme) -> None:
     assert schema["attributes"]["owner"]["description"] == "Who took it."
     versions = {one["version"]: one["aliases"] for one in acme.api.get("/template_versions")["template_versions"]}
     assert versions["heat_template_version.2031-01-01"] == ["heat_template_version.acme-1"]
+
+
+def test_the_client_of_the_page_on_declarations(tmp_path: pathlib.Path) -> None:
+    """Installed as the page says, it is what engines find under ``library``."""
+    source, site = tmp_path / "source", tmp_path / "site"
+    shutil.copytree(EXAMPLE.parent / "acme-library", source)
+    run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", site, source])
+    [point] = [point for one in metadata.distributions(path=[str(site)]) for point in one.entry_points]
+    assert (point.group, point.name) == ("heat.clients", "library")
+    script = f"import {point.module} as module; print(module.{point.attr}.service_types)"
+    told = run([sys.executable, "-c", script], env={"PYTHONPATH": f"{site}:{ROOT}"})
+    assert told.stdout == "['library']\n"

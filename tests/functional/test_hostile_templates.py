@@ -104,16 +104,30 @@ FORM: list[tuple[str, Any, str]] = [
     ("tag-unknown", text("description: !secret x"), "could not determine a constructor"),
     ("tag-binary", text("description: !!binary aGk="), "could not determine a constructor"),
     ("conditions", {"template": chain_of_conditions(3000)}, "Too many conditions"),
-    ("registry-circle", text("resources: {r: {type: a}}", environment={"resource_registry": {"a": "b", "b": "a"}}),
-     "leads from type"),
-    ("registry-prefix", text("resources: {r: {type: ax}}", environment={"resource_registry": {"a*": "aa*"}}),
-     "leads from type"),
+    (
+        "registry-circle",
+        text("resources: {r: {type: a}}", environment={"resource_registry": {"a": "b", "b": "a"}}),
+        "leads from type",
+    ),
+    (
+        "registry-prefix",
+        text("resources: {r: {type: ax}}", environment={"resource_registry": {"a*": "aa*"}}),
+        "leads from type",
+    ),
     ("pattern-deep", pattern("(" * 4000 + ")" * 4000, "x"), "nested too deeply"),
     ("pattern-repeat", pattern("a{99999999999}", "x"), "too large"),
-    ("equals", {"template": template(
-        parameters={"p": {"type": "json"}}, conditions={"c": {"equals": [[P] * 5000, [P] * 5000]}},
-        resources={"r": {"type": "OS::Heat::None", "condition": "c"}}), "parameters": {"p": MANY_KEYS}},
-     "more than 8388608 characters"),
+    (
+        "equals",
+        {
+            "template": template(
+                parameters={"p": {"type": "json"}},
+                conditions={"c": {"equals": [[P] * 5000, [P] * 5000]}},
+                resources={"r": {"type": "OS::Heat::None", "condition": "c"}},
+            ),
+            "parameters": {"p": MANY_KEYS},
+        },
+        "more than 8388608 characters",
+    ),
 ]
 
 VALUES: list[tuple[str, Any, str]] = [
@@ -122,29 +136,86 @@ VALUES: list[tuple[str, Any, str]] = [
     ("parameter-nan", value(P, "nan", {"p": {"type": "number"}}), "not a number that JSON can hold"),
     ("parameter-digits", value(P, "9" * 5000, {"p": {"type": "number"}}), "not a number that JSON can hold"),
     ("parameter-json-nan", value(P, '{"a": NaN}', JSON), "not a number that JSON has"),
-    ("property-nan", text("resources: {r: {type: OS::Heat::TestResource, properties: {wait_secs: nan}}}"),
-     "not a number that JSON can hold"),
-    ("select-nan", {"template": {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {
-        "r": {"type": "OS::Heat::Value", "Type": "OS::Heat::Value",
-              "Properties": {"value": {"Fn::Select": [0, "[NaN]"]}}}}}}, "not a number that JSON has"),
-    ("str_replace", value({"str_replace": {"template": "a" * 3200, "params": {"a": "b" * 3200}}}),
-     '"str_replace" exceeds'),
-    ("str_replace-twice", value({"str_replace": {"params": {"b": "c" * 100}, "template": {
-        "str_replace": {"template": "a" * 1000, "params": {"a": "b" * 1000}}}}}), '"str_replace" exceeds'),
-    ("str_replace-keys", value({"str_replace": {"template": "k" * 300_000, "params": P}},
-                               {f"k{n}": "" for n in range(40_000)}), '"str_replace" exceeds'),
-    ("repeat", value({"repeat": {"template": "%v%" * 100, "for_each": {"%v%": ["y" * 100] * 1100}}}),
-     '"repeat" exceeds'),
-    ("repeat-permutations", value({"repeat": {"template": "a", "for_each": {str(n): ["x"] * 10 for n in range(10)}}}),
-     '"repeat"'),
-    ("repeat-number", value({"repeat": {"template": 5, "for_each": {str(n): ["x"] * 10 for n in range(10)}}}),
-     '"repeat"'),
-    ("repeat-in-repeat", value({"repeat": {"for_each": {"%b%": ["x"] * 300}, "template": {
-        "repeat": {"for_each": {"%a%": ["x"] * 300}, "template": "%a%%b%"}}}}), '"repeat" exceeds'),
-    ("repeat-one", value({"repeat": {"template": "a" * 1000, "for_each": {"a": ["b" * 1000], "b": ["c" * 1000]}}}),
-     '"repeat" exceeds'),
-    ("repeat-many", value([{"repeat": {"template": "x", "for_each": {"a": ["x"] * 200, "b": ["x"] * 200}}}] * 200),
-     '"repeat" exceeds'),
+    (
+        "property-nan",
+        text("resources: {r: {type: OS::Heat::TestResource, properties: {wait_secs: nan}}}"),
+        "not a number that JSON can hold",
+    ),
+    (
+        "select-nan",
+        {
+            "template": {
+                "AWSTemplateFormatVersion": "2010-09-09",
+                "Resources": {
+                    "r": {
+                        "type": "OS::Heat::Value",
+                        "Type": "OS::Heat::Value",
+                        "Properties": {"value": {"Fn::Select": [0, "[NaN]"]}},
+                    }
+                },
+            }
+        },
+        "not a number that JSON has",
+    ),
+    (
+        "str_replace",
+        value({"str_replace": {"template": "a" * 3200, "params": {"a": "b" * 3200}}}),
+        '"str_replace" exceeds',
+    ),
+    (
+        "str_replace-twice",
+        value(
+            {
+                "str_replace": {
+                    "params": {"b": "c" * 100},
+                    "template": {"str_replace": {"template": "a" * 1000, "params": {"a": "b" * 1000}}},
+                }
+            }
+        ),
+        '"str_replace" exceeds',
+    ),
+    (
+        "str_replace-keys",
+        value({"str_replace": {"template": "k" * 300_000, "params": P}}, {f"k{n}": "" for n in range(40_000)}),
+        '"str_replace" exceeds',
+    ),
+    (
+        "repeat",
+        value({"repeat": {"template": "%v%" * 100, "for_each": {"%v%": ["y" * 100] * 1100}}}),
+        '"repeat" exceeds',
+    ),
+    (
+        "repeat-permutations",
+        value({"repeat": {"template": "a", "for_each": {str(n): ["x"] * 10 for n in range(10)}}}),
+        '"repeat"',
+    ),
+    (
+        "repeat-number",
+        value({"repeat": {"template": 5, "for_each": {str(n): ["x"] * 10 for n in range(10)}}}),
+        '"repeat"',
+    ),
+    (
+        "repeat-in-repeat",
+        value(
+            {
+                "repeat": {
+                    "for_each": {"%b%": ["x"] * 300},
+                    "template": {"repeat": {"for_each": {"%a%": ["x"] * 300}, "template": "%a%%b%"}},
+                }
+            }
+        ),
+        '"repeat" exceeds',
+    ),
+    (
+        "repeat-one",
+        value({"repeat": {"template": "a" * 1000, "for_each": {"a": ["b" * 1000], "b": ["c" * 1000]}}}),
+        '"repeat" exceeds',
+    ),
+    (
+        "repeat-many",
+        value([{"repeat": {"template": "x", "for_each": {"a": ["x"] * 200, "b": ["x"] * 200}}}] * 200),
+        '"repeat" exceeds',
+    ),
     ("list_join", value({"list_join": ["x" * 10_000, ["y"] * 1000]}), '"list_join" exceeds'),
     ("list_join-of-one", value({"list_join": ["", [P] * 3000]}, "x" * 100_000), "more than 8388608 characters"),
     ("list_join-of-maps", value({"list_join": ["", [P] * 3000]}, MANY_KEYS), "more than 8388608 characters"),
@@ -152,8 +223,11 @@ VALUES: list[tuple[str, Any, str]] = [
     ("the-same-text", value([P] * 3000, "x" * 100_000), "more than 8388608 characters"),
     ("the-same-map", value({"a": [P] * 3000}, MANY_KEYS), "more than 8388608 characters"),
     ("map_merge", value({"map_merge": [P] * 10_000}, MANY_KEYS), "8388608"),
-    ("list_concat", value({"list_concat": [P] * 10_000}, "," * 50_000, {"p": {"type": "comma_delimited_list"}}),
-     "8388608"),
+    (
+        "list_concat",
+        value({"list_concat": [P] * 10_000}, "," * 50_000, {"p": {"type": "comma_delimited_list"}}),
+        "8388608",
+    ),
     ("list_concat_unique", value({"list_concat_unique": [P]}, [{"a": n} for n in range(40_000)]), "8388608"),
     ("filter", value({"filter": [P, P]}, [{"a": n} for n in range(40_000)]), "8388608"),
     ("str_split", value({"str_split": ["a", P]}, "a" * 300_000), "more than 100000 items"),
@@ -167,16 +241,41 @@ VALUES: list[tuple[str, Any, str]] = [
     ("yaql-nested", yaql("(" * 5000 + "1" + ")" * 5000), "nested too deeply"),
     ("pattern", pattern("(a+)+$", "a" * 50 + "b"), "takes more than 0.5 seconds"),
     ("pattern-polynomial", pattern("a*a*a*a*a*a*b", "a" * 5000), "takes more than 0.5 seconds"),
-    ("merged-number", text("parameters: {p: {type: number}}", environment_files=["a", "b"], files=dict.fromkeys(
-        "ab", "parameters: {p: 1.0e+308}\nparameter_merge_strategies: {p: merge}")),
-     "not a number that JSON can hold"),
+    (
+        "merged-number",
+        text(
+            "parameters: {p: {type: number}}",
+            environment_files=["a", "b"],
+            files=dict.fromkeys("ab", "parameters: {p: 1.0e+308}\nparameter_merge_strategies: {p: merge}"),
+        ),
+        "not a number that JSON can hold",
+    ),
     ("tree", text("resources: {a: {type: n0.yaml}}", files=nested("n", 3, 40)), "Maximum resources per stack"),
-    ("group", text("resources: {a: {type: OS::Heat::ResourceGroup, properties: "
-                   "{count: 1000000000, resource_def: {type: OS::Heat::None}}}}"), "Maximum resources per stack"),
-    ("all-together", {"template": template(resources={
-        f"r{n}": {"type": "OS::Heat::Value", "properties": {"value": {
-            "repeat": {"template": "x", "for_each": {"a": ["x"] * 250, "b": ["x"] * 200}}}}} for n in range(100)})},
-     "The functions of the template make more than"),
+    (
+        "group",
+        text(
+            "resources: {a: {type: OS::Heat::ResourceGroup, properties: "
+            "{count: 1000000000, resource_def: {type: OS::Heat::None}}}}"
+        ),
+        "Maximum resources per stack",
+    ),
+    (
+        "all-together",
+        {
+            "template": template(
+                resources={
+                    f"r{n}": {
+                        "type": "OS::Heat::Value",
+                        "properties": {
+                            "value": {"repeat": {"template": "x", "for_each": {"a": ["x"] * 250, "b": ["x"] * 200}}}
+                        },
+                    }
+                    for n in range(100)
+                }
+            )
+        },
+        "The functions of the template make more than",
+    ),
 ]
 
 
@@ -213,8 +312,11 @@ def test_refused_for_its_values(api: Api, body: Any, says: str) -> None:
 
 
 def test_an_output_is_refused_by_itself(api: Api) -> None:
-    body = {"stack_name": "out", "template": template(parameters=STRING, outputs={"o": {"value": [P] * 3000}}),
-            "parameters": {"p": "x" * 100_000}}
+    body = {
+        "stack_name": "out",
+        "template": template(parameters=STRING, outputs={"o": {"value": [P] * 3000}}),
+        "parameters": {"p": "x" * 100_000},
+    }
     output = api.post("/stacks/preview", body)["stack"]["outputs"][0]
     assert output["output_value"] is None
     assert "more than 8388608 characters" in output["output_error"]

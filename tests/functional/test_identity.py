@@ -84,8 +84,10 @@ def people(guarded: Guarded) -> Iterator[People]:
 def test_from_creation_to_deletion(people: People) -> None:
     """A trust, a project in the stacks' domain, a user and keys per resource: made, and all gone with the stack."""
     api = people.api(people.alice)
-    stack = api.create(hot({"signed": handle("CFN_SIGNAL"), "native": handle("HEAT_SIGNAL"),
-                            "nested": {"type": "member.yaml"}}), files=FILES)
+    stack = api.create(
+        hot({"signed": handle("CFN_SIGNAL"), "native": handle("HEAT_SIGNAL"), "nested": {"type": "member.yaml"}}),
+        files=FILES,
+    )
     [trust] = people.trusts(people.alice)
     assert (trust["project_id"], trust["impersonation"]) == (people.project, True)
     trustee = people.admin.call("GET", f"/users/{trust['trustee_user_id']}")["user"]["name"]
@@ -133,8 +135,11 @@ def test_another_user_updates(people: People) -> None:
     assert people.database.value("SELECT COUNT(*) FROM user_creds WHERE id = :id", id=before["id"]) == 0
 
     def signalled(one: Stack, name: str) -> bool:
-        return any(f"as {people.bob['id']}" in event["resource_status_reason"] for event in one.events()
-                   if event["resource_name"] == name)
+        return any(
+            f"as {people.bob['id']}" in event["resource_status_reason"]
+            for event in one.events()
+            if event["resource_name"] == name
+        )
 
     inner = bob.stack(bob.send("GET", f"/stacks/{nested}").headers["Location"].split("/")[-2], nested)
     for one, name in ((again, "outer"), (inner, "inner")):
@@ -149,7 +154,8 @@ def test_an_administrator_of_another_project_updates(people: People) -> None:
     stack = people.api(people.alice).create(hot({"one": asks("/")}))
     before = people.creds(stack)
     Api(people.guarded.root, people.project, people.admin.token.id).stack(stack.name, stack.id).update(
-        hot({"one": asks("/"), "two": {"type": "OS::Heat::RandomString"}}))
+        hot({"one": asks("/"), "two": {"type": "OS::Heat::RandomString"}})
+    )
     assert people.creds(stack) == before
     assert len(people.trusts(people.alice)) == 1
     stack.delete()
@@ -188,8 +194,13 @@ def test_a_token_that_ends_while_work_goes_on(people: People, how: str, tmp_path
     token = identity.login(people.alice, people.project)
     api = Api(people.guarded.root, people.project, token.id)
     when = tmp_path / "go"
-    late = hot({"slow": asks(when), "after": {**asks("/"), "depends_on": "slow"},
-                "handle": {**handle("CFN_SIGNAL"), "depends_on": "slow"}})
+    late = hot(
+        {
+            "slow": asks(when),
+            "after": {**asks("/"), "depends_on": "slow"},
+            "handle": {**handle("CFN_SIGNAL"), "depends_on": "slow"},
+        }
+    )
     files = {"late.yaml": json.dumps(late)}
     if how == "update":
         stack = api.create(hot({"slow": asks("/")}))
@@ -201,8 +212,9 @@ def test_a_token_that_ends_while_work_goes_on(people: People, how: str, tmp_path
 
     def waits() -> bool:
         found = stack.resources(depth=2) if how == "nested" else stack.resources()
-        return any(name.endswith("slow") and one["resource_status"].endswith("IN_PROGRESS")
-                   for name, one in found.items())
+        return any(
+            name.endswith("slow") and one["resource_status"].endswith("IN_PROGRESS") for name, one in found.items()
+        )
 
     until(waits, "the resource waits", 60)
     Keystone(token).call("DELETE", "/auth/tokens", headers={"X-Subject-Token": token.id})
@@ -220,16 +232,22 @@ def test_credentials_that_may_not_make_a_trust(people: People) -> None:
     token = identity.login(people.alice, people.project)
     body = {"application_credential": {"name": "app", "secret": "app-secret"}}
     made = Keystone(token).call("POST", f"/users/{people.alice['id']}/application_credentials", body)
-    app = {"identity": {"methods": ["application_credential"], "application_credential": {
-        "id": made["application_credential"]["id"], "secret": "app-secret"}}}
+    app = {
+        "identity": {
+            "methods": ["application_credential"],
+            "application_credential": {"id": made["application_credential"]["id"], "secret": "app-secret"},
+        }
+    }
     import requests
 
     from tests.fixtures import testbed
 
     reply = requests.post(testbed.KEYSTONE + "/auth/tokens", json={"auth": app}, timeout=30)
     api = Api(people.guarded.root, people.project, identity.Token(reply).id)
-    scaling = {"type": "OS::Heat::AutoScalingGroup", "properties": {
-        "min_size": 0, "max_size": 1, "resource": {"type": "OS::Heat::RandomString"}}}
+    scaling = {
+        "type": "OS::Heat::AutoScalingGroup",
+        "properties": {"min_size": 0, "max_size": 1, "resource": {"type": "OS::Heat::RandomString"}},
+    }
     refused = api.send("POST", "/stacks", {"stack_name": "never", "template": hot({"group": scaling})})
     assert refused.status_code == 403
     assert "a trust, which is needed by group" in refused.json()["error"]["message"]

@@ -49,8 +49,10 @@ class Site:
 
 def made(folder: pathlib.Path, options: dict[str, dict[str, Any]]) -> Iterator[Site]:
     port = free_port()
-    own = {"clients_heat": {"url": f"http://127.0.0.1:{port}/v1/%(tenant_id)s"},
-           "heat_api": {"bind_host": "127.0.0.1", "bind_port": port, "workers": 0}}
+    own = {
+        "clients_heat": {"url": f"http://127.0.0.1:{port}/v1/%(tenant_id)s"},
+        "heat_api": {"bind_host": "127.0.0.1", "bind_port": port, "workers": 0},
+    }
     with stores.mariadb_database("acc") as (_, connection), stores.rabbitmq_vhost("acc") as (_, transport):
         installation = Installation(folder, connection, transport, merge(OPTIONS, own, options))
         realm = identity.Realm()
@@ -72,9 +74,16 @@ def by_password(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def by_trust(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    yield from made(tmp_path_factory.mktemp("trust"), {"DEFAULT": {
-        "reauthentication_auth_method": "trusts", "allow_trusts_redelegation": True,
-        "trusts_delegated_roles": "member"}})
+    yield from made(
+        tmp_path_factory.mktemp("trust"),
+        {
+            "DEFAULT": {
+                "reauthentication_auth_method": "trusts",
+                "allow_trusts_redelegation": True,
+                "trusts_delegated_roles": "member",
+            }
+        },
+    )
 
 
 def hot(resources: dict[str, Any]) -> dict[str, Any]:
@@ -90,8 +99,11 @@ HANDLE = {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transp
 
 def signalled_as(site: Site, stack: Stack, name: str) -> None:
     site.api().post(f"{stack.path}/resources/{name}/signal", {})
-    until(lambda: any(f"as {site.user['id']}" in event["resource_status_reason"] for event in stack.events()),
-          "the signal was handled as the owner", 30)
+    until(
+        lambda: any(f"as {site.user['id']}" in event["resource_status_reason"] for event in stack.events()),
+        "the signal was handled as the owner",
+        30,
+    )
 
 
 def test_password(by_password: Site, tmp_path: pathlib.Path) -> None:
@@ -131,8 +143,11 @@ def test_reauthentication(by_trust: Site, tmp_path: pathlib.Path) -> None:
     api = Api(by_trust.root, by_trust.project, token.id)
     when = tmp_path / "go"
     inner = hot({"inner": asks("/")})
-    stack = api.create(hot({"asks": asks(when), "nested": {"type": "inner.yaml", "depends_on": "asks"}}),
-                       files={"inner.yaml": json.dumps(inner)}, wait=False)
+    stack = api.create(
+        hot({"asks": asks(when), "nested": {"type": "inner.yaml", "depends_on": "asks"}}),
+        files={"inner.yaml": json.dumps(inner)},
+        wait=False,
+    )
     stack.wait_resource("asks", "IN_PROGRESS")
     Keystone(token).call("DELETE", "/auth/tokens", headers={"X-Subject-Token": token.id})
     when.touch()

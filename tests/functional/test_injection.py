@@ -12,8 +12,13 @@ from tests.fixtures import faked_token
 from tests.fixtures.access import SMALL, Site
 
 EVIL = "a\r\nX-Evil: yes\r\nSet-Cookie: a=b\r\n\r\n<b>"
-FORMS = [quote(EVIL, safe=""), quote("a\nX-Evil: yes", safe=""), quote("a\rX-Evil: yes", safe=""),
-         quote("a\u010d\u010aX-Evil: yes", safe=""), quote("a\u0085X-Evil: yes\u2028", safe="")]
+FORMS = [
+    quote(EVIL, safe=""),
+    quote("a\nX-Evil: yes", safe=""),
+    quote("a\rX-Evil: yes", safe=""),
+    quote("a\u010d\u010aX-Evil: yes", safe=""),
+    quote("a\u0085X-Evil: yes\u2028", safe=""),
+]
 
 
 def raw(site: Site, text: bytes, cfn: bool = False) -> bytes:
@@ -59,8 +64,13 @@ def test_paths_and_queries(faked_site: Site, form: str) -> None:
         head = head_of(ask(faked_site, path))
         assert b"\nX-Evil" not in head and b"\nSet-Cookie" not in head, path
         assert b"\rX-Evil" not in head, path
-    for path in (f"/v1/?Action={form}", f"/v1/?Action=DescribeStacks&StackName={form}", f"/v1/signal/{arn}",
-                 f"/v1/waitcondition/{form}", f"/v1/stacks/{form}"):
+    for path in (
+        f"/v1/?Action={form}",
+        f"/v1/?Action=DescribeStacks&StackName={form}",
+        f"/v1/signal/{arn}",
+        f"/v1/waitcondition/{form}",
+        f"/v1/stacks/{form}",
+    ):
         head = head_of(ask(faked_site, path, method="PUT" if "waitcondition" in path else "GET", cfn=True))
         assert b"X-Evil" not in head, path
 
@@ -73,8 +83,17 @@ def test_names_of_stacks(faked_site: Site) -> None:
         assert reply.headers["Content-Type"].startswith("application/json")
 
 
-@pytest.mark.parametrize("given", ["req-x\r\n X-Evil: yes", "req-" + "a" * 4000, "<script>", "req-1; drop table",
-                                   "req-00000000-0000-4000-8000-00000000000g", "\u00e4"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "req-x\r\n X-Evil: yes",
+        "req-" + "a" * 4000,
+        "<script>",
+        "req-1; drop table",
+        "req-00000000-0000-4000-8000-00000000000g",
+        "\u00e4",
+    ],
+)
 def test_request_ids(faked_site: Site, given: str) -> None:
     """Of a request id that a client sends only one of the right form is taken over, and never as the own."""
     head = head_of(ask(faked_site, "/v1/owner/stacks", {"X-OpenStack-Request-ID": given}))
@@ -84,13 +103,24 @@ def test_request_ids(faked_site: Site, given: str) -> None:
 
 def test_what_a_client_says_of_itself_does_not_count(faked_site: Site) -> None:
     """Headers that middleware makes are the middleware's."""
-    claims = {"X-Roles": "admin", "X-Project-Id": "elsewhere", "X-User-Id": "admin", "X-Identity-Status": "Confirmed",
-              "X-Is-Admin-Project": "True", "X-Tenant-Id": "elsewhere", "X_Roles": "admin", "X-Role": "admin"}
+    claims = {
+        "X-Roles": "admin",
+        "X-Project-Id": "elsewhere",
+        "X-User-Id": "admin",
+        "X-Identity-Status": "Confirmed",
+        "X-Is-Admin-Project": "True",
+        "X-Tenant-Id": "elsewhere",
+        "X_Roles": "admin",
+        "X-Role": "admin",
+    }
     token = faked_token.token("owner", "reader", "reader")
     lines = [f"{name}: {value}" for name, value in {**claims, "X-Auth-Token": token}.items()]
-    for method, path, status in (("GET", "/v1/owner/stacks", b"200"), ("GET", "/v1/elsewhere/stacks", b"403"),
-                                 ("GET", "/v1/owner/services", b"403"),
-                                 ("DELETE", f"/v1/owner{faked_site.stack('S').path}", b"403")):
+    for method, path, status in (
+        ("GET", "/v1/owner/stacks", b"200"),
+        ("GET", "/v1/elsewhere/stacks", b"403"),
+        ("GET", "/v1/owner/services", b"403"),
+        ("DELETE", f"/v1/owner{faked_site.stack('S').path}", b"403"),
+    ):
         request = "\r\n".join([f"{method} {path} HTTP/1.1", "Host: h", "Connection: close", *lines]) + "\r\n\r\n"
         answer = raw(faked_site, request.encode())
         assert answer.split(b" ", 2)[1] == status, (method, path, answer[:200])
@@ -116,8 +146,10 @@ def test_an_access_key_in_a_header_opens_nothing(faked_site: Site) -> None:
 def test_hosts(faked_site: Site) -> None:
     """A host that is none does not come back as a part of a header."""
     for host in ("h\r\n X-Evil: yes", "h\tX-Evil", "h/../x", "a b"):
-        request = f"GET /v1/owner/stacks/{faked_site.stack('S').name} HTTP/1.1\r\nHost: {host}\r\n" \
-                  f"Connection: close\r\nX-Auth-Token: {faked_site.personas['member'].headers['X-Auth-Token']}\r\n\r\n"
+        request = (
+            f"GET /v1/owner/stacks/{faked_site.stack('S').name} HTTP/1.1\r\nHost: {host}\r\n"
+            f"Connection: close\r\nX-Auth-Token: {faked_site.personas['member'].headers['X-Auth-Token']}\r\n\r\n"
+        )
         head = head_of(raw(faked_site, request.encode()))
         assert b"\nX-Evil" not in head and b"\n X-Evil" not in head, host
 

@@ -24,8 +24,11 @@ WHOLE: dict[str, Any] = {
         "heat_template_version": "2021-04-16",
         "parameter_groups": [{"label": "l", "parameters": ["p", "n"]}],
         "parameters": {
-            "p": {"type": "string", "default": "x", "constraints": [
-                {"length": {"min": 1}}, {"allowed_pattern": "[a-z]*"}]},
+            "p": {
+                "type": "string",
+                "default": "x",
+                "constraints": [{"length": {"min": 1}}, {"allowed_pattern": "[a-z]*"}],
+            },
             "n": {"type": "number", "default": 3, "constraints": [{"range": {"min": 1, "max": 9}}]},
             "l": {"type": "comma_delimited_list", "default": "a,b"},
             "j": {"type": "json", "default": {"a": [1, 2], "b": "c"}},
@@ -33,19 +36,42 @@ WHOLE: dict[str, Any] = {
         "conditions": {"c": {"equals": [{"get_param": "p"}, "x"]}, "d": {"not": "c"}, "e": {"or": ["c", "d"]}},
         "resources": {
             "a": {
-                "type": "OS::Heat::TestResource", "metadata": {"k": [{"get_param": ["j", "a", 0]}]},
+                "type": "OS::Heat::TestResource",
+                "metadata": {"k": [{"get_param": ["j", "a", 0]}]},
                 "properties": {"value": {"get_param": "p"}, "action_wait_secs": {"create": {"get_param": "n"}}},
-                "deletion_policy": "Retain", "depends_on": ["z"],
+                "deletion_policy": "Retain",
+                "depends_on": ["z"],
             },
             "z": {"type": "OS::Heat::None", "condition": "c"},
-            "v": {"type": "OS::Heat::Value", "properties": {"value": {"if": ["e", {"map_merge": [
-                {"get_param": "j"}, {"x": {"get_attr": ["a", "output"]}}]}, {"digest": ["md5", "a"]}]}}},
-            "w": {"type": "OS::Heat::Value", "properties": {"value": {"repeat": {
-                "template": {"%i%": "x"}, "for_each": {"%i%": {"get_param": "l"}}}}}},
-            "y": {"type": "OS::Heat::Value", "properties": {"value": {"yaql": {
-                "expression": "$.data.x.len()", "data": {"x": {"get_param": "l"}}}}}},
-            "g": {"type": "OS::Heat::ResourceGroup", "properties": {
-                "count": 2, "resource_def": {"type": "OS::Heat::Value", "properties": {"value": "%index%"}}}},
+            "v": {
+                "type": "OS::Heat::Value",
+                "properties": {
+                    "value": {
+                        "if": [
+                            "e",
+                            {"map_merge": [{"get_param": "j"}, {"x": {"get_attr": ["a", "output"]}}]},
+                            {"digest": ["md5", "a"]},
+                        ]
+                    }
+                },
+            },
+            "w": {
+                "type": "OS::Heat::Value",
+                "properties": {
+                    "value": {"repeat": {"template": {"%i%": "x"}, "for_each": {"%i%": {"get_param": "l"}}}}
+                },
+            },
+            "y": {
+                "type": "OS::Heat::Value",
+                "properties": {"value": {"yaql": {"expression": "$.data.x.len()", "data": {"x": {"get_param": "l"}}}}},
+            },
+            "g": {
+                "type": "OS::Heat::ResourceGroup",
+                "properties": {
+                    "count": 2,
+                    "resource_def": {"type": "OS::Heat::Value", "properties": {"value": "%index%"}},
+                },
+            },
             "t": {"type": "n.yaml", "properties": {"q": {"list_concat": [{"get_param": "l"}, ["z"]]}}},
         },
         "outputs": {
@@ -55,28 +81,82 @@ WHOLE: dict[str, Any] = {
     },
     "files": {
         "n.yaml": "heat_template_version: 2021-04-16\nparameters: {q: {type: comma_delimited_list}}\n"
-                  "resources: {x: {type: OS::Heat::Value, properties: {value: {get_param: q}}}}\n",
+        "resources: {x: {type: OS::Heat::Value, properties: {value: {get_param: q}}}}\n",
         "e1": "parameters: {p: a, j: {q: 1}}\nparameter_merge_strategies: {default: merge}",
     },
     "environment": {
-        "parameters": {"p": "x"}, "parameter_defaults": {"n": 4}, "event_sinks": [], "encrypted_param_names": [],
+        "parameters": {"p": "x"},
+        "parameter_defaults": {"n": 4},
+        "event_sinks": [],
+        "encrypted_param_names": [],
         "resource_registry": {"A::B": "OS::Heat::None", "resources": {"a": {"hooks": "pre-create"}}},
     },
 }
 SEEDS = [WHOLE] * 120 + [{**WHOLE, "environment_files": ["e1"]}] * 20 + RECORDED
 
 VALUES: list[Any] = [
-    None, True, 0, -1, 1.5, "", "x", "a", "nope", "%i%", "[", "{", "a,b", "9" * 30, "OS::Heat::None", "n.yaml", [], {},
-    [None], {"a": None}, {"": ""}, {"get_param": "p"}, {"get_param": "j"}, {"get_param": "nope"},
-    {"get_attr": ["a", "output"]}, {"get_resource": "a"}, {"get_file": "n.yaml"}, {"if": ["c", 1]},
-    {"yaql": {"expression": "nope()"}}, {"list_join": ["", [{"get_param": "j"}]]}, {"map_merge": [{"get_param": "j"}]},
-    {"str_split": [",", {"get_param": "n"}]}, {"Ref": "a"}, {"resource_facade": "metadata"}, {"not": "c"},
-    {"repeat": {"template": "x", "for_each": {"get_param": "j"}}}, {"make_url": {"port": {"get_param": "p"}}},
-    {"digest": ["md5", {"get_param": "n"}]}, {"filter": [[1], {"get_param": "j"}]},
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    "",
+    "x",
+    "a",
+    "nope",
+    "%i%",
+    "[",
+    "{",
+    "a,b",
+    "9" * 30,
+    "OS::Heat::None",
+    "n.yaml",
+    [],
+    {},
+    [None],
+    {"a": None},
+    {"": ""},
+    {"get_param": "p"},
+    {"get_param": "j"},
+    {"get_param": "nope"},
+    {"get_attr": ["a", "output"]},
+    {"get_resource": "a"},
+    {"get_file": "n.yaml"},
+    {"if": ["c", 1]},
+    {"yaql": {"expression": "nope()"}},
+    {"list_join": ["", [{"get_param": "j"}]]},
+    {"map_merge": [{"get_param": "j"}]},
+    {"str_split": [",", {"get_param": "n"}]},
+    {"Ref": "a"},
+    {"resource_facade": "metadata"},
+    {"not": "c"},
+    {"repeat": {"template": "x", "for_each": {"get_param": "j"}}},
+    {"make_url": {"port": {"get_param": "p"}}},
+    {"digest": ["md5", {"get_param": "n"}]},
+    {"filter": [[1], {"get_param": "j"}]},
     {"contains": [1, {"get_param": "n"}]},
 ]
-KEYS = ["get_param", "if", "type", "properties", "value", "default", "constraints", "parameters", "conditions", "hooks",
-        "resources", "a", "p", "", "depends_on", "condition", "external_id", "update_policy", "metadata"]
+KEYS = [
+    "get_param",
+    "if",
+    "type",
+    "properties",
+    "value",
+    "default",
+    "constraints",
+    "parameters",
+    "conditions",
+    "hooks",
+    "resources",
+    "a",
+    "p",
+    "",
+    "depends_on",
+    "condition",
+    "external_id",
+    "update_policy",
+    "metadata",
+]
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

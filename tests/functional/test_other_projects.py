@@ -47,9 +47,20 @@ def test_queries_show_the_own_project_only(faked_site: Site) -> None:
     owner, outsider = faked_site.owner, faked_site.api("outsider")
     stack = faked_site.stack("S")
     config, deployment = faked_site.config(), faked_site.deployment()
-    for query in ("", "?tenant=owner", f"?id={stack.id}", f"?name={stack.name}", f"?stack_name={stack.name}",
-                  "?show_nested=true", "?show_deleted=true", "?global_tenant=false", f"?marker={stack.id}",
-                  "?tenant=owner&tenant=elsewhere", "?username=member", "?with_count=true&tenant=owner"):
+    for query in (
+        "",
+        "?tenant=owner",
+        f"?id={stack.id}",
+        f"?name={stack.name}",
+        f"?stack_name={stack.name}",
+        "?show_nested=true",
+        "?show_deleted=true",
+        "?global_tenant=false",
+        f"?marker={stack.id}",
+        "?tenant=owner&tenant=elsewhere",
+        "?username=member",
+        "?with_count=true&tenant=owner",
+    ):
         for path in ("/stacks", "/stacks/detail"):
             answer = outsider.get(path + query)
             assert not [one for one in answer["stacks"] if one["id"] == stack.id], query
@@ -66,8 +77,22 @@ def test_queries_show_the_own_project_only(faked_site: Site) -> None:
     assert deployed not in {one["id"] for one in shown}
 
 
-@pytest.mark.parametrize("key", ["owner_id", "tenant", "tenant_id", "project_id", "user_creds_id", "username",
-                                 "stack_user_project_id", "parent_resource_name", "nested_depth", "template_id", "id"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "owner_id",
+        "tenant",
+        "tenant_id",
+        "project_id",
+        "user_creds_id",
+        "username",
+        "stack_user_project_id",
+        "parent_resource_name",
+        "nested_depth",
+        "template_id",
+        "id",
+    ],
+)
 def test_arguments_of_the_engine_are_no_keys_of_a_body(faked_site: Site, key: str) -> None:
     """What one service tells another about a new stack cannot be told by a user."""
     victim = faked_site.stack("S")
@@ -101,8 +126,9 @@ def test_bodies_name_things_of_the_own_project(faked_site: Site) -> None:
     before = owner.get(f"/software_deployments/metadata/{server}")["metadata"]
     # a deployment shows up in the project of the stack's users: not in anybody's but one's own
     for project in ("owner", faked_site.personas["stack_user"].project):
-        reply = outsider.send("POST", "/software_deployments",
-                              {**deployment, "config_id": mine, "stack_user_project_id": project})
+        reply = outsider.send(
+            "POST", "/software_deployments", {**deployment, "config_id": mine, "stack_user_project_id": project}
+        )
         assert reply.status_code == 403
     assert owner.get(f"/software_deployments/metadata/{server}")["metadata"] == before
     own = faked_site.config()

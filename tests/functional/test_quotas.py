@@ -21,10 +21,20 @@ STACKS, RESOURCES, CONFIGS, DEPLOYMENTS, SNAPSHOTS, EVENTS = 3, 6, 2, 2, 1, 30
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[access.Site]:
-    service = faked_service(tmp_path_factory.mktemp("quotas"), {"DEFAULT": {
-        "max_stacks_per_tenant": STACKS, "max_resources_per_stack": RESOURCES,
-        "max_software_configs_per_tenant": CONFIGS, "max_software_deployments_per_tenant": DEPLOYMENTS,
-        "max_snapshots_per_stack": SNAPSHOTS, "max_events_per_stack": EVENTS, "event_purge_batch_size": 2}})
+    service = faked_service(
+        tmp_path_factory.mktemp("quotas"),
+        {
+            "DEFAULT": {
+                "max_stacks_per_tenant": STACKS,
+                "max_resources_per_stack": RESOURCES,
+                "max_software_configs_per_tenant": CONFIGS,
+                "max_software_deployments_per_tenant": DEPLOYMENTS,
+                "max_snapshots_per_stack": SNAPSHOTS,
+                "max_events_per_stack": EVENTS,
+                "event_purge_batch_size": 2,
+            }
+        },
+    )
     try:
         yield access.FakedSite(service.start().url, service.cfn_url)
     finally:
@@ -47,8 +57,11 @@ def hot(count: int, **more: Any) -> dict[str, Any]:
 def refused(api: Api, method: str, path: str, body: Any, text: str) -> None:
     reply = api.send(method, path, body)
     assert reply.status_code == 400, reply.text
-    assert reply.json()["error"] == {"type": "RequestLimitExceeded", "traceback": None,
-                                     "message": f"Request limit exceeded: {text}"}
+    assert reply.json()["error"] == {
+        "type": "RequestLimitExceeded",
+        "traceback": None,
+        "message": f"Request limit exceeded: {text}",
+    }
 
 
 def named() -> str:
@@ -79,8 +92,10 @@ def test_resources(api: Api) -> None:
     assert stack.status == "CREATE_COMPLETE"
     # all that is below the stack counts together
     tree = hot(1, a={"type": "inner.yaml"}, b={"type": "inner.yaml"})
-    group = {"type": "OS::Heat::ResourceGroup", "properties": {
-        "count": RESOURCES + 1, "resource_def": {"type": "OS::Heat::RandomString"}}}
+    group = {
+        "type": "OS::Heat::ResourceGroup",
+        "properties": {"count": RESOURCES + 1, "resource_def": {"type": "OS::Heat::RandomString"}},
+    }
     files = {"inner.yaml": json.dumps(hot(RESOURCES // 2 + 1))}
     for method, path in (("POST", "/stacks"), ("PUT", stack.path)):
         reply = api.send(method, path, {"stack_name": named(), "template": tree, "files": files})
@@ -95,13 +110,22 @@ def test_resources(api: Api) -> None:
 def test_software(site: access.Site, api: Api) -> None:
     body = {"name": "c", "group": "script", "config": "true"}
     configs = [api.post("/software_configs", body)["software_config"]["id"] for _ in range(CONFIGS)]
-    refused(api, "POST", "/software_configs", body,
-            f"You have reached the maximum software configs per tenant, {CONFIGS}. Please delete some configs.")
+    refused(
+        api,
+        "POST",
+        "/software_configs",
+        body,
+        f"You have reached the maximum software configs per tenant, {CONFIGS}. Please delete some configs.",
+    )
     one = {"config_id": configs[0], "server_id": SERVER, "action": "CREATE", "status": "COMPLETE"}
     made = [api.post("/software_deployments", one)["software_deployment"]["id"] for _ in range(DEPLOYMENTS)]
-    refused(api, "POST", "/software_deployments", one,
-            f"You have reached the maximum software deployments per tenant, {DEPLOYMENTS}. "
-            "Please delete some deployments.")
+    refused(
+        api,
+        "POST",
+        "/software_deployments",
+        one,
+        f"You have reached the maximum software deployments per tenant, {DEPLOYMENTS}. Please delete some deployments.",
+    )
     admin = site.api("admin")
     extra = admin.post("/software_configs", body)["software_config"]["id"]
     deployed = admin.post("/software_deployments", one)["software_deployment"]["id"]
@@ -116,14 +140,27 @@ def test_snapshots(site: access.Site, api: Api) -> None:
     stack = api.create(hot(1))
     made = [api.post(stack.path + "/snapshots", {})["id"]]
     stack.wait("SNAPSHOT_COMPLETE")
-    refused(api, "POST", stack.path + "/snapshots", {},
-            f"You have reached the maximum snapshots per stack, {SNAPSHOTS}. Please delete some snapshots.")
+    refused(
+        api,
+        "POST",
+        stack.path + "/snapshots",
+        {},
+        f"You have reached the maximum snapshots per stack, {SNAPSHOTS}. Please delete some snapshots.",
+    )
     made.append(site.api("admin").post(stack.path + "/snapshots", {})["id"])
-    until(lambda: len([one for one in api.get(stack.path + "/snapshots")["snapshots"] if one["status"] == "COMPLETE"])
-          == 2, "both are complete", 30)
+    until(
+        lambda: (
+            len([one for one in api.get(stack.path + "/snapshots")["snapshots"] if one["status"] == "COMPLETE"]) == 2
+        ),
+        "both are complete",
+        30,
+    )
     for one in made:
-        until(lambda one=one: api.send("DELETE", f"{stack.path}/snapshots/{one}").status_code in (204, 404),  # type: ignore[misc]
-              "it is deleted", 30)
+        until(
+            lambda one=one: api.send("DELETE", f"{stack.path}/snapshots/{one}").status_code in (204, 404),  # type: ignore[misc]
+            "it is deleted",
+            30,
+        )
     until(lambda: api.get(stack.path + "/snapshots")["snapshots"] == [], "none is left", 30)
     api.post(stack.path + "/snapshots", {})
 
@@ -137,4 +174,5 @@ def test_events(api: Api) -> None:
         assert len(found) <= EVENTS + 4 * RESOURCES
     assert found[-1]["resource_status"] == "CHECK_COMPLETE" or found[0]["resource_status"] == "CHECK_COMPLETE"
     assert not any(event["resource_status"].startswith("CREATE") for event in found), [
-        (event["resource_name"], event["resource_status"]) for event in found]
+        (event["resource_name"], event["resource_status"]) for event in found
+    ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with a template is said in the words of Heat 27.0.1, as recorded of its preview."""
+
 from __future__ import annotations
 
 import json
@@ -19,4 +20,7 @@ def test_preview(api: Api, case: dict[str, Any]) -> None:
     reply = api.send("POST", "/stacks/preview", body)
     error = reply.json().get("error", {})
     assert (reply.status_code, error.get("type"), error.get("message")) == (
-        case["status"], case["type"], case["message"])
+        case["status"],
+        case["type"],
+        case["message"],
+    )

@@ -4,6 +4,7 @@
 The lives are in ``tests/fixtures/scaling.py``; ``data/scaling-lives.json`` is what 27.0.1 tells of them. With the
 reference at hand it is asked again.
 """
+
 from __future__ import annotations
 
 import json
@@ -23,6 +24,8 @@ from tests.fixtures.service import AllInOne, Installation
 RECORDED: dict[str, Any] = json.loads((pathlib.Path(__file__).parent / "data" / "scaling-lives.json").read_text())
 
 NAMES = list(scaling.LIVES)
+#: These take Heat 27.0.1 minutes.
+LONG = {"batches", "definitions"}
 
 
 def lived(name: str, api: Api) -> Any:
@@ -51,7 +54,7 @@ def test_three_daemons(three_daemons: tuple[Installation, str], name: str) -> No
 @pytest.mark.keystone
 @pytest.mark.reference
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in NAMES])
 def test_the_reference_still_says_so(name: str) -> None:
     token, project = testbed.token()
     assert lived(name, Api(testbed.REFERENCE_URL, project, token)) == RECORDED[name]
@@ -84,8 +87,10 @@ def test_the_size_before_a_failed_rolling_update_is_that_after_the_next(stack: A
 
 def test_adjustments_of_parts_and_of_nothing(stack: Any) -> None:
     """A fraction is cut off; a percentage of an empty group lets it grow."""
-    policies = {"grow": policy(50, "percent_change_in_capacity", min_adjustment_step=1, cooldown=0),
-                "fraction": policy(1.7, cooldown=0)}
+    policies = {
+        "grow": policy(50, "percent_change_in_capacity", min_adjustment_step=1, cooldown=0),
+        "fraction": policy(1.7, cooldown=0),
+    }
     group = Group(stack(template(member(), policies, min_size=0)))
     group.scale("grow", 1)
     group.scale("fraction", 2)
@@ -95,8 +100,10 @@ def test_a_step_without_percentages_is_refused_with_400(api: Api) -> None:
     body = {"stack_name": "scaling-step", "template": template(member(), {"up": policy(1, min_adjustment_step=2)})}
     reply = api.send("POST", "/stacks", body)
     assert reply.status_code == 400
-    assert reply.json()["error"]["message"] == ("min_adjustment_step property should only be specified for "
-                                                "adjustment_type with value percent_change_in_capacity.")
+    assert reply.json()["error"]["message"] == (
+        "min_adjustment_step property should only be specified for "
+        "adjustment_type with value percent_change_in_capacity."
+    )
 
 
 # many at once -------------------------------------------------------------------------------------------------------
@@ -185,8 +192,7 @@ def test_killed_while_scaling(tmp_path: pathlib.Path) -> None:
 
 
 def test_killed_in_a_rolling_update(tmp_path: pathlib.Path) -> None:
-    """The update ends with every member changed, and with the size of before, though the group was larger for a while.
-    """
+    """The update ends with every member changed, and with the size of before: the group was larger for a while."""
     service = AllInOne(tmp_path).start()
     try:
         made = service.api().create(template(member("1"), min_size=2))

@@ -83,14 +83,26 @@ def template(fail: bool = False, salted: Any = None, **more: Any) -> dict[str, A
     resources: dict[str, Any] = {
         "text": {"type": "OS::Heat::TestResource", "properties": {"value": {"get_param": "word"}, "fail": fail}},
         "data": {"type": "OS::Heat::Value", "properties": {"type": "json", "value": {"get_param": "map"}}},
-        "both": {"type": "OS::Heat::Value", "properties": {
-            "value": {"str_replace": {"template": "with W, N", "params": {
-                "W": {"get_param": "word"}, "N": {"get_param": "number"}}}}}},
+        "both": {
+            "type": "OS::Heat::Value",
+            "properties": {
+                "value": {
+                    "str_replace": {
+                        "template": "with W, N",
+                        "params": {"W": {"get_param": "word"}, "N": {"get_param": "number"}},
+                    }
+                }
+            },
+        },
         "nested": {"type": "inner.yaml", "properties": {"word": {"get_param": "word"}}},
-        "config": {"type": "OS::Heat::SoftwareConfig", "properties": {
-            "group": "script", "config": "true", "inputs": [{"name": "pass"}]}},
-        "server": {"type": "OS::Heat::DeployedServer", "properties": {
-            "name": "s", "software_config_transport": "POLL_SERVER_HEAT"}},
+        "config": {
+            "type": "OS::Heat::SoftwareConfig",
+            "properties": {"group": "script", "config": "true", "inputs": [{"name": "pass"}]},
+        },
+        "server": {
+            "type": "OS::Heat::DeployedServer",
+            "properties": {"name": "s", "software_config_transport": "POLL_SERVER_HEAT"},
+        },
         "signed": {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transport": "CFN_SIGNAL"}},
         "token": {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transport": "TOKEN_SIGNAL"}},
         "native": {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transport": "HEAT_SIGNAL"}},
@@ -146,8 +158,16 @@ def values(vault: Vault, turn: str) -> dict[str, Any]:
 
 def look_at_all(api: Watched, stack: Stack) -> None:
     """Every GET there is for a stack and its resources."""
-    for path in ("", "/template", "/environment", "/files", "/outputs", "/resources?nested_depth=2&with_detail=true",
-                 "/events?nested_depth=2&limit=500", "/snapshots"):
+    for path in (
+        "",
+        "/template",
+        "/environment",
+        "/files",
+        "/outputs",
+        "/resources?nested_depth=2&with_detail=true",
+        "/events?nested_depth=2&limit=500",
+        "/snapshots",
+    ):
         api.get(stack.path + path)
     for name in stack.resources():
         api.get(f"{stack.path}/resources/{name}", expect=(200,))
@@ -236,8 +256,11 @@ def test_refusals(vault: Vault, api: Watched) -> None:
             reply = api.send(method, path, body)
             assert reply.status_code in (400, 200), case
     stack = api.create(template(), files=files, parameters=good)
-    bad = {"template": template(limited=limited, strange=strange), "parameters": {**good, "strict": vault.new("2nd")},
-           "files": files}
+    bad = {
+        "template": template(limited=limited, strange=strange),
+        "parameters": {**good, "strict": vault.new("2nd")},
+        "files": files,
+    }
     for method, path in (("PUT", stack.path), ("PATCH", stack.path), ("PUT", stack.path + "/preview")):
         assert api.send(method, path, bad).status_code == 400
     stack.delete()
@@ -247,10 +270,18 @@ def test_signed_requests(guarded: Guarded, vault: Vault, api: Watched) -> None:
     """CloudFormation clients have parameters and signatures in the query; what is signed is sent to Keystone."""
     key = guarded.realm.admin.ec2_key(_user_of(guarded, vault), api.project)
     vault.keep("secret key", key[1])
-    document = {"heat_template_version": "2018-08-31", "parameters": {"word": HIDDEN}, "resources": {
-        "w": {"type": "OS::Heat::TestResource", "properties": {"value": {"get_param": "word"}}}}}
-    params = {"Action": "CreateStack", "StackName": "signed", "TemplateBody": json.dumps(document),
-              "Parameters.member.1.ParameterKey": "word", "Parameters.member.1.ParameterValue": vault.new("NoEcho")}
+    document = {
+        "heat_template_version": "2018-08-31",
+        "parameters": {"word": HIDDEN},
+        "resources": {"w": {"type": "OS::Heat::TestResource", "properties": {"value": {"get_param": "word"}}}},
+    }
+    params = {
+        "Action": "CreateStack",
+        "StackName": "signed",
+        "TemplateBody": json.dumps(document),
+        "Parameters.member.1.ParameterKey": "word",
+        "Parameters.member.1.ParameterValue": vault.new("NoEcho"),
+    }
     url = guarded.cfn_root + "/v1/"
     signed = access_cfn.signed(key, "GET", url, params)
     vault.keep("signature", signed["Signature"])

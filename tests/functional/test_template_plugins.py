@@ -93,10 +93,15 @@ def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 def test_it_is_listed(acme: Api) -> None:
     versions = {one["version"]: one for one in acme.get("/template_versions")["template_versions"]}
     assert versions["heat_template_version.2999-01-01"] == {
-        "version": "heat_template_version.2999-01-01", "type": "hot", "aliases": ["heat_template_version.acme"]}
+        "version": "heat_template_version.2999-01-01",
+        "type": "hot",
+        "aliases": ["heat_template_version.acme"],
+    }
     assert versions["HeatTemplateFormatVersion.2999-01-01"]["type"] == "cfn"
-    functions = {one["functions"]: one["description"] for one in acme.get(
-        "/template_versions/heat_template_version.2999-01-01/functions")["template_functions"]}
+    functions = {
+        one["functions"]: one["description"]
+        for one in acme.get("/template_versions/heat_template_version.2999-01-01/functions")["template_functions"]
+    }
     assert functions["shout"] == "Makes a text loud."
     assert {"unless", "get_attr", "repeat"} <= set(functions)
 
@@ -124,8 +129,10 @@ def test_what_it_refuses(acme: Api) -> None:
 
 def test_a_template_of_the_other_format(acme: Api) -> None:
     template = {
-        "HeatTemplateFormatVersion": "2999-01-01", "Parameters": {"loud": {"Type": "Number", "Default": 1}},
-        "Outputs": {"o": {"Value": {"Acme::Shout": "hi"}}}}
+        "HeatTemplateFormatVersion": "2999-01-01",
+        "Parameters": {"loud": {"Type": "Number", "Default": 1}},
+        "Outputs": {"o": {"Value": {"Acme::Shout": "hi"}}},
+    }
     stack = acme.create(template)
     assert stack.outputs() == {"o": "HI!"}
     stack.delete()

@@ -21,7 +21,13 @@ from tests.fixtures.service import OURS, THEIRS, Installation
 
 MIXES = {"theirs": (THEIRS,), "both": (THEIRS, OURS), "ours": (OURS,)}
 OPTIONS = {
-    "DEFAULT": {"periodic_interval": 2, "engine_life_check_timeout": 2, "num_engine_workers": 1},
+    "DEFAULT": {
+        "periodic_interval": 2,
+        "engine_life_check_timeout": 2,
+        "num_engine_workers": 1,
+        # Python Heat validates one resource after the other before it answers.
+        "rpc_response_timeout": 120,
+    },
 }
 
 

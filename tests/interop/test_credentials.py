@@ -82,11 +82,16 @@ def test_rows(guarded: Guarded, writer: str, reader: str) -> None:
     """The same values come back, whoever wrote them; and the same columns are filled."""
     conf = guarded.installation.conf
     common = {"auth_url": "http://k/v3", "region_name": "r", "project_name": "demo", "project_id": "p" * 32}
-    made = call(writer, conf, "make", [
-        {**common, "username": "joe", "password": "p\u00e4ssword", "user_id": "u"},
-        {**common, "username": "joe", "password": None},
-        {**common, "trust_id": "t" * 32, "trustor_user_id": "u" * 32, "username": "joe", "password": "pw"},
-    ])
+    made = call(
+        writer,
+        conf,
+        "make",
+        [
+            {**common, "username": "joe", "password": "p\u00e4ssword", "user_id": "u"},
+            {**common, "username": "joe", "password": None},
+            {**common, "trust_id": "t" * 32, "trustor_user_id": "u" * 32, "username": "joe", "password": "pw"},
+        ],
+    )
     assert call(reader, conf, "show", made) == call(writer, conf, "show", made)
     rows = {row["id"]: row for row in Database(guarded.installation.connection).rows("SELECT * FROM user_creds")}
     with_password, without, with_trust = (rows[one] for one in made)
@@ -96,7 +101,11 @@ def test_rows(guarded: Guarded, writer: str, reader: str) -> None:
     assert {row["decrypt_method"] for row in (with_password, with_trust)} == {with_password["decrypt_method"]}
     for row in (with_password, without, with_trust):
         assert (row["tenant"], row["tenant_id"], row["auth_url"], row["region_name"]) == (
-            "demo", "p" * 32, "http://k/v3", "r")
+            "demo",
+            "p" * 32,
+            "http://k/v3",
+            "r",
+        )
 
 
 @pytest.mark.parametrize(("writer", "reader"), [(OURS, THEIRS), (THEIRS, OURS)], ids=["ours", "theirs"])
@@ -108,10 +117,31 @@ def test_trusts(guarded: Guarded, writer: str, reader: str) -> None:
     token = login(user, project)
     keystone = Keystone(token)
     trustee = realm.admin.names("users")["heat"]
-    trust = keystone.call("POST", "/OS-TRUST/trusts", {"trust": {
-        "trustor_user_id": user["id"], "trustee_user_id": trustee, "project_id": project, "impersonation": True,
-        "roles": [{"name": "member"}]}})["trust"]
-    [row] = call(writer, guarded.installation.conf, "make", [{
-        "project_id": project, "project_name": "stored", "trust_id": trust["id"], "trustor_user_id": user["id"],
-        "auth_url": testbed.KEYSTONE}])
+    trust = keystone.call(
+        "POST",
+        "/OS-TRUST/trusts",
+        {
+            "trust": {
+                "trustor_user_id": user["id"],
+                "trustee_user_id": trustee,
+                "project_id": project,
+                "impersonation": True,
+                "roles": [{"name": "member"}],
+            }
+        },
+    )["trust"]
+    [row] = call(
+        writer,
+        guarded.installation.conf,
+        "make",
+        [
+            {
+                "project_id": project,
+                "project_name": "stored",
+                "trust_id": trust["id"],
+                "trustor_user_id": user["id"],
+                "auth_url": testbed.KEYSTONE,
+            }
+        ],
+    )
     assert call(reader, guarded.installation.conf, "who", [row]) == user["id"]

@@ -9,12 +9,16 @@ import pytest
 
 from tests.fixtures import templates
 from tests.fixtures.api import Stack
-from tests.fixtures.polling import until
 from tests.fixtures.service import OURS, THEIRS
 from tests.interop.land import Land
 
-pytestmark = [pytest.mark.services, pytest.mark.keystone, pytest.mark.reference, pytest.mark.cloud,
-              pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.keystone,
+    pytest.mark.reference,
+    pytest.mark.cloud,
+    pytest.mark.timeout(600),
+]
 
 
 def own(name: str) -> dict[str, str]:
@@ -25,19 +29,29 @@ def neutron(kind: str, /, **properties: Any) -> dict[str, Any]:
     return {"type": f"OS::Neutron::{kind}", "properties": properties}
 
 
-def network(word: str = "first", address: str = "10.20.0.51", fail: bool = False,
-            mac: str | None = None) -> dict[str, Any]:
+def network(
+    word: str = "first", address: str = "10.20.0.51", fail: bool = False, mac: str | None = None
+) -> dict[str, Any]:
     """Objects of most kinds; the port is replaced when its MAC address changes, and wants the same address again."""
-    port = {"network": own("net"), "security_groups": [own("group")], "name": word,
-            "fixed_ips": [{"subnet": own("subnet"), "ip_address": address}]}
+    port = {
+        "network": own("net"),
+        "security_groups": [own("group")],
+        "name": word,
+        "fixed_ips": [{"subnet": own("subnet"), "ip_address": address}],
+    }
     if mac:
         port["mac_address"] = mac
     resources = {
         "net": neutron("Net", name=word, tags=[word], value_specs={"mtu": 1400 if word == "first" else 1300}),
         "subnet": neutron("Subnet", network=own("net"), cidr="10.20.0.0/24", name=word),
-        "group": neutron("SecurityGroup", description=word, rules=[
-            {"protocol": "tcp", "port_range_min": port_number, "port_range_max": port_number}
-            for port_number in (22, 80 if word == "first" else 443)]),
+        "group": neutron(
+            "SecurityGroup",
+            description=word,
+            rules=[
+                {"protocol": "tcp", "port_range_min": port_number, "port_range_max": port_number}
+                for port_number in (22, 80 if word == "first" else 443)
+            ],
+        ),
         "port": neutron("Port", **port),
         "router": neutron("Router", name=word, external_gateway_info={"network": "public"}),
         "interface": neutron("RouterInterface", router=own("router"), subnet=own("subnet")),
@@ -46,14 +60,17 @@ def network(word: str = "first", address: str = "10.20.0.51", fail: bool = False
         "association": neutron("FloatingIPAssociation", floatingip_id=own("free"), port_id=own("other")),
         "last": {**templates.resource(word, fail=fail), "depends_on": "port"},
     }
-    return templates.hot(resources, {
-        "address": {"get_attr": ["port", "fixed_ips", 0, "ip_address"]},
-        "name": {"get_attr": ["net", "name"]},
-        "mtu": {"get_attr": ["net", "mtu"]},
-        "rules": {"get_attr": ["group", "show", "security_group_rules"]},
-        "port": {"get_attr": ["other", "show", "id"]},
-        "free": {"get_attr": ["free", "port_id"]},
-    })
+    return templates.hot(
+        resources,
+        {
+            "address": {"get_attr": ["port", "fixed_ips", 0, "ip_address"]},
+            "name": {"get_attr": ["net", "name"]},
+            "mtu": {"get_attr": ["net", "mtu"]},
+            "rules": {"get_attr": ["group", "show", "security_group_rules"]},
+            "port": {"get_attr": ["other", "show", "id"]},
+            "free": {"get_attr": ["free", "port_id"]},
+        },
+    )
 
 
 def physical(stack: Stack) -> dict[str, str]:
@@ -81,8 +98,9 @@ def test_what_one_has_made_the_other_goes_on_with(land: Land, maker: str, heir: 
     stack.update(network("second", address="10.20.0.52"))
     assert stack.outputs()["address"] == "10.20.0.52" and physical(stack) == first
 
-    stack.update(network("third", address="10.20.0.52", mac="fa:16:3e:00:00:51", fail=True), wait=None,
-                 disable_rollback=False)
+    stack.update(
+        network("third", address="10.20.0.52", mac="fa:16:3e:00:00:51", fail=True), wait=None, disable_rollback=False
+    )
     stack.wait("ROLLBACK_COMPLETE")
     assert physical(stack) == first, "the port is the one of before"
     assert stack.outputs()["address"] == "10.20.0.52", "and has its address again"
@@ -95,4 +113,4 @@ def test_what_one_has_made_the_other_goes_on_with(land: Land, maker: str, heir: 
     stack.update(network("second", address="10.20.0.52", mac="fa:16:3e:00:00:52"))
     assert stack.outputs()["free"] == stack.outputs()["port"]
     stack.delete()
-    until(lambda: not land.database.leftovers(stack.id), "nothing of the stack is left", 60)
+    land.database.expect_nothing_of(stack.id, 60)

@@ -9,20 +9,25 @@ import pytest
 
 from tests.fixtures import templates
 from tests.fixtures.api import Stack
-from tests.fixtures.polling import until
 from tests.fixtures.service import OURS, THEIRS
 from tests.interop.land import Land
 
-pytestmark = [pytest.mark.services, pytest.mark.keystone, pytest.mark.reference, pytest.mark.cloud,
-              pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.keystone,
+    pytest.mark.reference,
+    pytest.mark.cloud,
+    pytest.mark.timeout(600),
+]
 
 
 def own(name: str) -> dict[str, str]:
     return {"get_resource": name}
 
 
-def server(name: str = "one", flavor: str = "m1.tiny", second: bool = False, user_data: str = "a",
-           fail: bool = False) -> dict[str, Any]:
+def server(
+    name: str = "one", flavor: str = "m1.tiny", second: bool = False, user_data: str = "a", fail: bool = False
+) -> dict[str, Any]:
     """A server with an internal and a given port, and one of Nova's if ``second``; other user data replace it."""
     nets: list[dict[str, Any]] = [{"subnet": own("subnet")}, {"port": own("given")}]
     if second:
@@ -82,7 +87,7 @@ def test_what_one_has_made_the_other_goes_on_with(land: Land, maker: str, heir: 
     stack.wait("UPDATE_COMPLETE")
     assert given in ports(stack) and stack.outputs()["name"] == "three"
     stack.delete()
-    until(lambda: not land.database.leftovers(stack.id), "nothing of the stack is left", 60)
+    land.database.expect_nothing_of(stack.id, 60)
 
 
 def test_a_rollback_gives_the_ports_back_that_the_other_has_noted(land: Land) -> None:

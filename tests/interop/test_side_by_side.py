@@ -56,7 +56,7 @@ def test_flat_stack(mixed: Land, api: Api) -> None:
     at_rest(mixed)
 
     stack.delete()
-    until(lambda: not mixed.database.leftovers(stack.id), "nothing of the stack is left", 30)
+    mixed.database.expect_nothing_of(stack.id)
 
 
 def test_nested_stack(mixed: Land, api: Api) -> None:
@@ -83,14 +83,14 @@ def test_nested_stack(mixed: Land, api: Api) -> None:
     assert stack.outputs()["all"] == ["b2", "b2", "b2"]
 
     stack.delete()
-    until(lambda: not mixed.database.leftovers(stack.id), "nothing of the stack is left", 30)
+    mixed.database.expect_nothing_of(stack.id)
 
 
 def test_delete_over_create(mixed: Land, api: Api) -> None:
     stack = api.create(templates.flat(slow=6), wait=False)
     stack.wait_resource("b", "IN_PROGRESS")
     stack.delete()
-    until(lambda: not mixed.database.leftovers(stack.id), "nothing of the stack is left", 30)
+    mixed.database.expect_nothing_of(stack.id)
 
 
 def test_update_over_update(mixed: Land, api: Api) -> None:
@@ -216,7 +216,7 @@ def test_theirs_finishes_what_ours_began(land: Land, nested: bool) -> None:
     stack.wait("UPDATE_COMPLETE")
     assert stack.outputs()["last"] == "a"
     stack.delete()
-    until(lambda: not land.database.leftovers(stack.id), "nothing of the stack is left", 30)
+    land.database.expect_nothing_of(stack.id)
 
 
 # The tools

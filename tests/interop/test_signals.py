@@ -98,7 +98,7 @@ def test_wait_conditions(mixed: Land, api: Api, cfn: str) -> None:
     assert mixed.signal(cfn, url.replace("&Signature=", "&Signature=A"), SIGNALS[0], "PUT").status_code == 403
     at_rest(mixed)
     stack.delete()
-    until(lambda: not mixed.database.leftovers(stack.id), "nothing of the stack is left", 30)
+    mixed.database.expect_nothing_of(stack.id)
 
 
 # deployments --------------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_deployments(mixed: Land, api: Api, cfn: str) -> None:
         assert {one["status"] for one in listed} == {"COMPLETE"}
 
     stack.delete()
-    until(lambda: not mixed.database.leftovers(stack.id), "nothing of the stack is left", 30)
+    mixed.database.expect_nothing_of(stack.id)
     for other in mixed.apis.values():
         assert other.get(f"/software_deployments?server_id={server}")["software_deployments"] == []
 

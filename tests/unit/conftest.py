@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,3 +29,15 @@ def option() -> Iterator[Option]:
     for name, group in changed:
         cfg.CONF.clear_override(name, group=group)
     cfg.CONF.reset()
+
+
+#: oslo.log gives some of them a level of their own, wherever a test has logging set up.
+LOGGERS = ("", "keystoneauth", "keystoneauth.session", "openkeel_heat", "requests", "urllib3")
+
+
+@pytest.fixture
+def debug_log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """The debug log, whole."""
+    for name in LOGGERS:
+        caplog.set_level(logging.DEBUG, logger=name)
+    return caplog

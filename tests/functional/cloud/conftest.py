@@ -14,6 +14,9 @@
     same inner address, also in another network.
 ``service``
     The services themselves with the credentials of the admin: ``service.get("network", "/v2.0/ports?device_id=…")``.
+``faulty``
+    Ours in a project of its own, behind a proxy that makes the services fail: see :mod:`tests.fixtures.faulty_proxy`.
+    Conflicts and servers in error are tried again once.
 ``outside``
     Nobody else makes external networks, or takes the only one, as long as the test goes on.
 """
@@ -25,15 +28,17 @@ import pathlib
 import tempfile
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
 
-from tests.fixtures import identity, testbed
+from tests.fixtures import identity, stores, testbed
 from tests.fixtures.api import Api, Stack
 from tests.fixtures.comparison import Both
+from tests.fixtures.faulty_proxy import FaultyProxy
 from tests.fixtures.identity import Realm, Token, login
-from tests.fixtures.service import Installation
+from tests.fixtures.service import OURS, Installation
 
 ROLES = ("member", "reader", "heat_stack_owner", "creator", "load-balancer_member")
 
@@ -84,11 +89,23 @@ class Tenant:
         self.other_project = self.realm.project("cloud-other")
         self.member = self.realm.user("member", {self.project: ROLES, self.other_project: ROLES})
         self.boss = self.realm.user("boss", {self.project: (*ROLES, "admin")})
+        for project in (self.project, self.other_project):
+            self._give_quotas(project)
+
+    def another_project(self, name: str) -> str:
+        """One more project for the member."""
+        project = self.realm.project(name)
+        for role in ROLES:
+            self.realm.grant(self.member["id"], project, role)
+        self._give_quotas(project)
+        return project
+
+    @staticmethod
+    def _give_quotas(project: str) -> None:
         services = Services(identity.administrator().token)
         for service, (path, body) in QUOTAS.items():
             if service in services.urls:
-                for project in (self.project, self.other_project):
-                    services.call("PUT", service, path.format(project=project), body)
+                services.call("PUT", service, path.format(project=project), body)
 
     def token(self, user: dict[str, Any]) -> Token:
         return login(user, self.project)
@@ -200,3 +217,72 @@ def outside(service: Services) -> Iterator[None]:
         found = service.get("network", "/v2.0/networks?router:external=True&fields=name")["networks"]
         assert [network["name"] for network in found] == ["public"], "external networks of others are left over"
         yield
+
+
+#: Services that can fail, by their types in the catalogue.
+FAULTY = ("identity", "compute", "network", "volumev3")
+#: Where a service lists what a project has: service, path, envelope.
+LISTS = (
+    ("compute", "/servers/detail?all_tenants=1&project_id={project}", "servers"),
+    ("volumev3", "/volumes/detail?all_tenants=1&project_id={project}", "volumes"),
+    ("network", "/v2.0/ports?project_id={project}", "ports"),
+    ("network", "/v2.0/floatingips?project_id={project}", "floatingips"),
+    ("network", "/v2.0/routers?project_id={project}", "routers"),
+    ("network", "/v2.0/networks?project_id={project}", "networks"),
+    ("identity", "/projects", "projects"),
+)
+
+
+class Faulty:
+    """A project that is worked on through a proxy: who works there, and what is there."""
+
+    def __init__(self, tenant: Tenant, proxy: FaultyProxy, installation: Installation, services: Services) -> None:
+        self.tenant, self.proxy, self.installation, self.services = tenant, proxy, installation, services
+        self.project = services.token.project_id
+        self.root = ""
+
+    def api(self) -> Api:
+        """As an administrator, with a fresh token."""
+        return self.tenant.api(self.root, self.tenant.boss, self.project)
+
+    def objects(self, part: str = "") -> list[tuple[str, str]]:
+        """Kind and name of what the services have of the project with *part* in its name (or description)."""
+        found = []
+        for service, path, kind in LISTS:
+            for one in self.services.get(service, path.format(project=self.project))[kind]:
+                name = (one.get("description") if kind == "floatingips" else one["name"]) or ""
+                # Nova lists a server for a moment after it has deleted it.
+                if part in name and one.get("status") != "DELETED":
+                    found.append((kind, name))
+        return sorted(found)
+
+
+@pytest.fixture(scope="session")
+def _faulty(tenant: Tenant, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
+    project = tenant.another_project("faulty")
+    for role in (*ROLES, "admin"):
+        tenant.realm.grant(tenant.boss["id"], project, role)
+    services = Services(login(tenant.boss, project))
+    upstreams = {service: urlsplit(services.urls[service]).netloc for service in FAULTY}
+    with (
+        FaultyProxy(upstreams) as proxy,
+        stores.mariadb_database("faulty") as (_, connection),
+        stores.rabbitmq_vhost("faulty") as (_, transport),
+    ):
+        sections = testbed.product_options_behind(proxy.addresses)
+        sections.setdefault("DEFAULT", {}).update(action_retry_limit="1", rpc_response_timeout="300")
+        installation = Installation(tmp_path_factory.mktemp("faulty"), connection, transport, sections)
+        made = Faulty(tenant, proxy, installation, services)
+        try:
+            installation.manage(OURS, "db_sync")
+            installation.engine(OURS)
+            made.root = installation.api(OURS)
+            yield made
+        finally:
+            installation.stop()
+
+
+@pytest.fixture
+def faulty(_faulty: Faulty) -> Iterator[Faulty]:
+    yield _faulty
+    _faulty.proxy.mend()

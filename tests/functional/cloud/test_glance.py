@@ -75,7 +75,8 @@ def test_an_image_through_its_updates(both: Both, site: str) -> None:
         return template(f"{site}/disk.raw", **props)
 
     pair = both.create(stack(tags=["a", "b"], os_distro="debian", extra_properties={"x": "1"}, min_ram=64))
-    pair.compare(IGNORED)
+    pair.compare({*IGNORED, "image.x"})  # 27.0.1 sends it when the service is importing, which may then lose it
+    assert pair.ours.resource("image")["attributes"]["x"] == "1"
     pair.update(stack(tags=["b", "c"], os_distro="debian", extra_properties={"x": "2", "y": "3"}, min_ram=64))
     pair.compare(IGNORED)
     pair.update(stack(tags=["c"], os_distro="ubuntu", extra_properties={"y": "3"}, min_ram=64)).compare(IGNORED)

@@ -244,6 +244,7 @@ def test_what_a_template_does_not_give_any_more(deploy: Any) -> None:
 
 def test_an_assignment_goes_to_another_user(deploy: Any) -> None:
     """Who had the roles has them no more."""
+
     def template(user: str) -> dict[str, Any]:
         return hot({
             "project": keystone("Project"), "one": keystone("User"), "two": keystone("User"),

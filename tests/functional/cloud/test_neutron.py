@@ -35,8 +35,7 @@ def hot(resources: dict[str, Any], **outputs: Any) -> dict[str, Any]:
     shown = {f"{name} shows": {"value": attr(name, "show")} for name in resources if name not in WITHOUT_SHOW}
     references = {f"{name} is": {"value": own(name)} for name in resources}
     more = {name.replace("_", " "): {"value": value} for name, value in outputs.items()}
-    return {"heat_template_version": "2018-08-31", "resources": resources,
-            "outputs": {**shown, **references, **more}}
+    return {"heat_template_version": "2018-08-31", "resources": resources, "outputs": {**shown, **references, **more}}
 
 
 #: Of these Heat 27.0.1 cannot show anything: the output is an error.
@@ -93,8 +92,14 @@ PRIVATE_OUTPUTS = {
 }  # fmt: skip
 
 #: Names in the DNS are made of addresses; and our floating IPs are described by the name that they would have.
-IGNORED = {"*dns_assignment.*", "outputs.floating shows.description", "outputs.other shows.description",
-           "floating.description", "other.description", "outputs.association is"}
+IGNORED = {
+    "*dns_assignment.*",
+    "outputs.floating shows.description",
+    "outputs.other shows.description",
+    "floating.description",
+    "other.description",
+    "outputs.association is",
+}
 
 
 def test_a_project_with_networks(both: Both) -> None:
@@ -171,9 +176,18 @@ WITHOUT_SHOW |= {"set", "single"}
 
 #: Of a segment Heat tells what openstacksdk makes of it, of a rule of a policy nothing where a resource is shown.
 OPERATED_IGNORED = {
-    "segment.location", "limit.*", "mark.*", "least.*", "packets.*",
-    "outputs.floating shows.description", "floating.description", "*dns_assignment.*", "outputs.quota is",
-    "forwarding.*", "*provider:segmentation_id", "*segmentation_id",
+    "segment.location",
+    "limit.*",
+    "mark.*",
+    "least.*",
+    "packets.*",
+    "outputs.floating shows.description",
+    "floating.description",
+    "*dns_assignment.*",
+    "outputs.quota is",
+    "forwarding.*",
+    "*provider:segmentation_id",
+    "*segmentation_id",
 }
 
 
@@ -276,8 +290,14 @@ def test_drift_is_mended(deploy: Deploy, service: Services) -> None:
     def change(path: str, key: str, **fields: Any) -> None:
         service.call("PUT", "network", path, {key: fields})
 
-    change(f"/v2.0/ports/{ids['port']}", "port", admin_state_up=False, security_groups=[], name="renamed",
-           fixed_ips=[{"subnet_id": ids["subnet"], "ip_address": "10.20.0.60"}])
+    change(
+        f"/v2.0/ports/{ids['port']}",
+        "port",
+        admin_state_up=False,
+        security_groups=[],
+        name="renamed",
+        fixed_ips=[{"subnet_id": ids["subnet"], "ip_address": "10.20.0.60"}],
+    )
     change(f"/v2.0/ports/{ids['any']}", "port", description="by somebody")
     change(f"/v2.0/routers/{ids['router']}", "router", external_gateway_info={})
     service.call("PUT", "network", f"/v2.0/networks/{ids['net']}/tags", {"tags": ["red"]})
@@ -305,9 +325,11 @@ def test_objects_of_others(deploy: Deploy, service: Services) -> None:
     made = service.call("POST", "network", "/v2.0/networks", {"network": {"name": "theirs", "admin_state_up": True}})
     net = made["network"]["id"]
     try:
-        resources = {"net": {"type": "OS::Neutron::Net", "external_id": net},
-                     "subnet": neutron("Subnet", network=own("net"), cidr="10.20.0.0/24"),
-                     "port": neutron("Port", network=own("net"))}
+        resources = {
+            "net": {"type": "OS::Neutron::Net", "external_id": net},
+            "subnet": neutron("Subnet", network=own("net"), cidr="10.20.0.0/24"),
+            "port": neutron("Port", network=own("net")),
+        }
         stack = deploy(hot(resources, name=attr("net", "name")))
         assert stack.outputs()["name"] == "theirs" and stack.resource("net")["physical_resource_id"] == net
         stack.delete()
@@ -363,8 +385,9 @@ def test_a_port_with_a_floating_ip_is_replaced(deploy: Deploy, service: Services
     resources["second"] = neutron("Port", network=own("net"), fixed_ips=[{"subnet": own("subnet")}])
     stack = deploy(hot(resources))
     before = {name: one["physical_resource_id"] for name, one in stack.resources().items()}
-    stack.update(hot(changed(resources, port={"mac_address": "fa:16:3e:00:20:01"},
-                             second={"mac_address": "fa:16:3e:00:20:02"})))
+    stack.update(
+        hot(changed(resources, port={"mac_address": "fa:16:3e:00:20:01"}, second={"mac_address": "fa:16:3e:00:20:02"}))
+    )
     after = {name: one["physical_resource_id"] for name, one in stack.resources().items()}
     assert {name for name in before if before[name] != after[name]} == {"port", "second"}
     for floating, port in (("floating", "port"), ("other", "second")):

@@ -26,6 +26,10 @@ WRONG_TYPES: list[tuple[dict[str, Any], str]] = [
     ({"adopt_stack_data": "- a"}, "Invalid adopt data: The template is not a JSON object or YAML mapping."),
     ({"files": ["x"]}, '"files" must be a mapping'),
     ({"files": "x"}, '"files" must be a mapping'),
+    ({"files": {"a.yaml": 1}}, '"files" must be a mapping of strings'),
+    ({"files": {"a.yaml": None}}, '"files" must be a mapping of strings'),
+    ({"clear_parameters": None}, '"clear_parameters" must be a list of strings'),
+    ({"clear_parameters": [{}]}, '"clear_parameters" must be a list of strings'),
     ({"parameters": "x"}, '"parameters" must be a mapping'),
     ({"parameters": None}, '"parameters" must be a mapping'),
     ({"environment": 5}, "Environment not in valid format: The environment is not a valid YAML mapping data type."),
@@ -70,8 +74,11 @@ def test_tags_of_a_wrong_type(engine: Any, tags: Any) -> None:
     assert reply.json["error"] == {"type": "AttributeError", "traceback": None}
 
 
-def test_empty_list_of_parameters(engine: Any) -> None:
-    body = {"stack_name": "s", "template": TEMPLATE, "parameters": []}
+@pytest.mark.parametrize("field", ["parameters=[]", 'parameters=""', 'environment_files=""', "environment_files={}",
+                                   "files_container=false", "files_container=[]"])  # fmt: skip
+def test_an_empty_value_of_another_type_is_none(engine: Any, field: str) -> None:
+    name, _, value = field.partition("=")
+    body = {"stack_name": "s", "template": TEMPLATE, name: json.loads(value)}
     assert harness.request(harness.native(engine), "POST", STACKS, body).status == 201
 
 
@@ -201,3 +208,16 @@ def test_a_body_where_none_is_taken(engine: Any) -> None:
 def test_surrogates(engine: Any, text: str, status: int) -> None:
     body = '{"stack_name": "s", "template": {"heat_template_version": "2018-08-31", "description": "%s"}}' % text
     assert harness.request(harness.native(engine), "POST", STACKS, body).status == status
+
+
+class _StopsComing:
+    def read(self, size: int) -> bytes:
+        raise TimeoutError("timed out")
+
+
+def test_a_body_that_stops_coming(engine: Any) -> None:
+    api = harness.native(engine)
+    slow = lambda environ, start: api({**environ, "wsgi.input": _StopsComing()}, start)  # noqa: E731
+    reply = harness.request(slow, "POST", STACKS, {"stack_name": "s"})
+    assert (reply.status, reply.json["error"]["message"]) == (408, "The body of the request did not come.")
+    assert engine.sent == []

@@ -305,6 +305,33 @@ def test_keystone_refuses(error: Exception, answer: tuple[int, str]) -> None:
     assert inner.environ is None
 
 
+V4 = "AWS4-HMAC-SHA256 Credential=key/20260101/r/s/aws4_request, SignedHeaders=host, Signature=sig"
+WHOLE = {"Authorization": V4, "X-Amz-Date": "20260101T000000Z"}
+KEY = "AWSAccessKeyId=k&Signature=s"
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "code"),
+    [
+        (KEY, {}, "IncompleteSignature"),
+        (KEY + "&SignatureVersion=9", {}, "IncompleteSignature"),
+        (KEY + "&SignatureVersion=0", {}, "IncompleteSignature"),
+        (KEY + "&SignatureVersion=2", {}, "InternalFailure"),
+        ("", WHOLE, "InternalFailure"),
+        ("", {"Authorization": V4}, "IncompleteSignature"),
+        ("", {**WHOLE, "X-Amz-Date": "20260102T000000Z"}, "IncompleteSignature"),
+        ("", {**WHOLE, "Authorization": V4.replace("SignedHeaders=host, ", "")}, "IncompleteSignature"),
+        ("", {**WHOLE, "Authorization": V4.replace("/r/s", "")}, "IncompleteSignature"),
+        ("", {**WHOLE, "Authorization": "Signature=x Credential=k/a"}, "IncompleteSignature"),
+    ],
+)
+def test_keystone_breaks_over_a_signature(query: str, headers: dict[str, str], code: str) -> None:
+    app, inner = signed(Adapter(keystone.InternalServerError("Unknown signature version")))
+    reply = harness.request(app, "GET", "/v1/?" + query, headers=headers)
+    assert error_of(reply) == (500 if code == "InternalFailure" else 400, code)
+    assert inner.environ is None
+
+
 def test_refusal_as_json() -> None:
     reply = harness.request(signed(Adapter())[0], "GET", "/v1/?ContentType=JSON")
     assert reply.status == 400

@@ -22,8 +22,11 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from oslo_config import cfg
 
 from openkeel_heat.api import server
+from tests.fixtures.processes import free_port
+from tests.unit.conftest import Option
 
 
 def until(condition: Callable[[], Any], what: str, limit: float = 20.0) -> Any:
@@ -38,7 +41,7 @@ def until(condition: Callable[[], Any], what: str, limit: float = 20.0) -> Any:
 
 
 class App:
-    """Remembers environments; ``/wait`` answers when it is told to."""
+    """Remembers environments; ``/wait`` answers when it is told to, ``/read`` when it has read its body."""
 
     def __init__(self) -> None:
         self.environs: list[dict[str, Any]] = []
@@ -48,6 +51,12 @@ class App:
         self.environs.append(environ)
         if environ["PATH_INFO"] == "/wait":
             self.go.wait(20)
+        if environ["PATH_INFO"] == "/read":
+            try:
+                environ["wsgi.input"].read(10)
+            except TimeoutError:
+                start_response("408 Request Timeout", [("Content-Length", "4")])
+                return [b"late"]
         start_response("200 OK", [("Content-Length", "2")])
         return [b"ok"]
 
@@ -107,6 +116,17 @@ def test_bodies_beyond_any_limit_are_not_read(api: server.ApiServer, app: App) -
     assert app.environs == []
 
 
+@pytest.mark.parametrize("framing", ["Content-Length: 10\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\na\r\n{"])
+def test_a_body_that_stops_coming_is_answered_once(api: server.ApiServer, framing: str) -> None:
+    api._server.timeout = 0.3
+    with socket.create_connection(("127.0.0.1", api.port), 10) as sock:
+        sock.sendall(f"POST /read HTTP/1.1\r\nHost: h\r\n{framing}".encode())
+        answer = b"".join(iter(lambda: sock.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert answer.endswith(b"late")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
 def test_header_limit(app: App) -> None:
     api = server.ApiServer(app, "127.0.0.1", 0, threads=1, max_header_line=100).start()
     try:
@@ -150,6 +170,20 @@ def test_no_thread_stays(app: App) -> None:
     until(lambda: threading.active_count() <= before, "threads have ended")
 
 
+@pytest.mark.parametrize("group", ["heat_api", "heat_api_cfn"])
+def test_an_address_that_is_taken_is_told_in_a_sentence(
+    option: Option, caplog: pytest.LogCaptureFixture, group: str
+) -> None:
+    with server.listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        option("bind_host", "127.0.0.1", group)
+        option("bind_port", port, group)
+        assert server.serve(cfg.CONF, group, lambda: pytest.fail("nothing is served")) == 1
+    (told,) = caplog.records
+    assert told.getMessage() == f"Cannot listen on 127.0.0.1:{port}: Address already in use"
+    assert told.exc_info is None
+
+
 def test_unix_socket(app: App, tmp_path: pathlib.Path) -> None:
     path = str(tmp_path / "api.sock")
     api = server.ApiServer(app, path, 0, threads=1).start()
@@ -180,9 +214,7 @@ def certificate(directory: pathlib.Path) -> tuple[str, str]:
     )
     (directory / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
     (directory / "key.pem").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return str(directory / "cert.pem"), str(directory / "key.pem")
 
@@ -235,9 +267,7 @@ sys.exit(server.serve(conf, "heat_api", make))
 
 class Daemon:
     def __init__(self, directory: pathlib.Path, workers: int) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.file = directory / "heat.conf"
         self.workers = workers
         self.configure(debug=False)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from keystoneauth1 import exceptions as errors
 from oslo_config import cfg
 
-from openkeel_heat.clients import keystone_backend
+from openkeel_heat.clients import keystone_backend, patience, rest
 from openkeel_heat.clients.identity import Identity
 from openkeel_heat.clients.keystone import KeystoneClientPlugin
 from openkeel_heat.clients.keystone_backend import KeystoneBackend
@@ -20,41 +21,31 @@ from openkeel_heat.common.context import RequestContext
 
 
 class Answer:
-    def __init__(self, body: Any) -> None:
-        self.body = body
+    headers: dict[str, str] = {}
+    content = b"{}"
+    url = "http://keystone"
+    request = SimpleNamespace(method="")
+
+    def __init__(self, body: Any, status: int = 200) -> None:
+        self.body, self.status_code = body, status
 
     def json(self) -> Any:
         return self.body
 
 
 class Adapter:
-    """Answers by verb and path, remembers what it was asked; an answer that is an error is raised."""
+    """Answers by verb and path, and remembers what it was asked; an error is an answer with its status."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers: dict[str, Any] = answers
         self.asked: list[tuple[str, str, Any]] = []
 
-    def _ask(self, verb: str, path: str, sent: Any) -> Answer:
-        self.asked.append((verb, path, sent))
+    def request(self, path: str, verb: str, params: Any = None, json: Any = None, **more: Any) -> Answer:
+        self.asked.append((verb, path, params if verb == "GET" else json))
         found = self.answers.get(f"{verb} {path}", {})
-        if isinstance(found, Exception):
-            raise found
+        if isinstance(found, errors.HttpError):
+            return Answer({}, found.http_status)
         return Answer(found)
-
-    def get(self, path: str, params: Any = None, log: bool = True) -> Answer:
-        return self._ask("GET", path, params)
-
-    def post(self, path: str, json: Any, log: bool = True) -> Answer:
-        return self._ask("POST", path, json)
-
-    def patch(self, path: str, json: Any, log: bool = True) -> Answer:
-        return self._ask("PATCH", path, json)
-
-    def put(self, path: str) -> Answer:
-        return self._ask("PUT", path, None)
-
-    def delete(self, path: str) -> Answer:
-        return self._ask("DELETE", path, None)
 
 
 class Auth:
@@ -192,8 +183,23 @@ def test_user(backend: KeystoneBackend, adapter: Adapter) -> None:
     backend.disable_stack_domain_user("user-id", "stack-project")
     assert adapter.asked[-1] == ("PATCH", "/users/user-id", {"user": {"enabled": False}})
     backend.enable_stack_domain_user("user-id", "stack-project")
+    backend.set_stack_domain_user_password("user-id", "stack-project", "other")
+    assert adapter.asked[-1] == ("PATCH", "/users/user-id", {"user": {"password": "other"}})
+    with pytest.raises(ValueError, match="User update in invalid project"):
+        backend.set_stack_domain_user_password("user-id", "another", "other")
     backend.delete_stack_domain_user("user-id", "stack-project")
     assert adapter.asked[-1] == ("DELETE", "/users/user-id", None)
+
+
+def test_a_user_is_made_once_though_keystone_says_later(
+    backend: KeystoneBackend, adapter: Adapter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rest, "FIRST_PAUSE", 0.001)
+    adapter.answers["PUT /projects/stack-project/users/user-id/roles/role-id"] = errors.ServiceUnavailable()
+    with patience.may_pause(), pytest.raises(errors.ServiceUnavailable) as caught:
+        backend.create_stack_domain_user("n", "stack-project", "pw")
+    assert patience.asked_pause(caught.value) is None, "or the user would be made again"
+    assert len([asked for asked in adapter.asked if asked[0] == "PUT"]) == 3
 
 
 def test_users_of_others_are_not_touched(backend: KeystoneBackend, adapter: Adapter) -> None:
@@ -317,3 +323,17 @@ def test_services_and_regions(plugin: KeystoneClientPlugin, adapter: Adapter) ->
 
 def test_options_are_read() -> None:
     assert cfg.CONF.heat_stack_user_role == "heat_stack_user"
+
+
+@pytest.mark.parametrize("error", [errors.NotFound, errors.Unauthorized])
+def test_a_trust_that_is_gone_is_not_a_user_that_is_gone(context: RequestContext, error: Any) -> None:
+    """Who deletes a user passes over what is not found."""
+
+    class Gone(Auth):
+        def get_access(self, session: Any) -> Any:
+            raise error()
+
+    context.trust_id, context._auth_plugin = "t", Gone()  # type: ignore[assignment]
+    plugin = KeystoneClientPlugin(context)
+    with pytest.raises(exceptions.AuthorizationFailure), plugin.ignore_not_found:
+        plugin.client().delete_stack_domain_user("u", "p")

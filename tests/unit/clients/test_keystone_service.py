@@ -142,6 +142,8 @@ def test_project_user_key_token(context: RequestContext) -> None:
         ).json()["token"]
         assert [role["name"] for role in checked["roles"]] == ["heat_stack_user"]
         assert checked["project"]["id"] == project
+        keystone.set_stack_domain_user_password(user, project, "An0ther-word!")
+        assert keystone.stack_domain_user_token(user, project, "An0ther-word!")
         key = keystone.create_stack_domain_user_keypair(user, project)
         assert key.access and key.secret
         keystone.disable_stack_domain_user(user, project)
@@ -224,8 +226,14 @@ def test_requests_of_the_life_of_a_stack(token: tuple[str, dict[str, Any]], monk
         project = trust = ""
         for step in ("create", "delete"):
             # each request of a user comes to an engine with a context of its own
-            context = RequestContext(auth_token=token_id, auth_token_info=body, is_admin=False, overwrite=False,
-                                     user_id=body["token"]["user"]["id"], project_id=body["token"]["project"]["id"])
+            context = RequestContext(
+                auth_token=token_id,
+                auth_token_info=body,
+                is_admin=False,
+                overwrite=False,
+                user_id=body["token"]["user"]["id"],
+                project_id=body["token"]["project"]["id"],
+            )
             keystone = context.clients.client("keystone")
             asked.clear()
             if step == "create":

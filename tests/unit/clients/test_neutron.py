@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,13 +32,37 @@ def plugin(neutron: FakeNeutron) -> Iterator[Any]:
     yield cloud.plugin("neutron")
 
 
-@pytest.mark.parametrize(("kind", "collection"), [
-    ("network", "networks"), ("subnet", "subnets"), ("router", "routers"), ("port", "ports"), ("subnetpool", "pools"),
-    ("address_scope", "scopes"), ("security_group", "groups"), ("policy", "policies"), ("segment", "segments")])
+@pytest.mark.parametrize(
+    ("kind", "collection"),
+    [
+        ("network", "networks"),
+        ("subnet", "subnets"),
+        ("router", "routers"),
+        ("port", "ports"),
+        ("subnetpool", "pools"),
+        ("address_scope", "scopes"),
+        ("security_group", "groups"),
+        ("policy", "policies"),
+        ("segment", "segments"),
+    ],
+)
 def test_a_name_or_an_id_is_found(neutron: FakeNeutron, plugin: Any, kind: str, collection: str) -> None:
     made = getattr(neutron, collection).add(name="a name")
     assert plugin.find_resourceid_by_name_or_id(kind, "a name") == made["id"]
     assert plugin.find_resourceid_by_name_or_id(kind, made["id"]) == made["id"]
+
+
+def test_all_ports_of_a_subnet_look_for_it_at_the_same_time(neutron: FakeNeutron, plugin: Any) -> None:
+    subnet = neutron.subnets.add(name="a name")["id"]
+    begun = threading.Barrier(8)
+
+    def look(_port: int) -> str:
+        begun.wait(10)
+        return str(plugin.find_resourceid_by_name_or_id("subnet", subnet))
+
+    with concurrent.futures.ThreadPoolExecutor(8) as ports:
+        assert set(ports.map(look, range(8))) == {subnet}
+    assert neutron.count("GET", "/v2.0/subnets") == 1
 
 
 def test_a_name_that_looks_like_an_id(neutron: FakeNeutron, plugin: Any) -> None:
@@ -78,6 +104,17 @@ def test_an_id_that_was_found_is_not_asked_for_again(neutron: FakeNeutron, plugi
     assert neutron.count("GET", "/v2.0/networks") == 2
 
 
+def test_an_id_that_was_deleted_is_not_found_any_more(neutron: FakeNeutron, plugin: Any) -> None:
+    made = neutron.networks.add(name="net")
+    other = FakeCloud(network=neutron).context
+    for context in (plugin.context, other):
+        context.clients.client_plugin("neutron").find_resourceid_by_name_or_id("network", made["id"])
+    plugin.api.delete(f"/v2.0/networks/{made['id']}")
+    for context in (plugin.context, other):
+        with pytest.raises(module.NotFound):
+            context.clients.client_plugin("neutron").find_resourceid_by_name_or_id("network", made["id"])
+
+
 def test_a_name_is_asked_for_each_time(neutron: FakeNeutron, plugin: Any) -> None:
     """What bears a name may be replaced within one update."""
     first = neutron.networks.add(name="net")
@@ -87,8 +124,9 @@ def test_a_name_is_asked_for_each_time(neutron: FakeNeutron, plugin: Any) -> Non
     assert plugin.find_resourceid_by_name_or_id("network", "net") == second["id"]
 
 
-def test_what_was_found_is_forgotten_after_a_while(neutron: FakeNeutron, plugin: Any,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_found_is_forgotten_after_a_while(
+    neutron: FakeNeutron, plugin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = neutron.networks.add(name="net")
     plugin.find_resourceid_by_name_or_id("network", made["id"])
     del neutron.networks.objects[made["id"]]
@@ -125,6 +163,7 @@ def test_extensions(neutron: FakeNeutron, plugin: Any) -> None:
     neutron.extensions = {"qos"}
     assert plugin.has_extension("qos") and not plugin.has_extension("taas")
     assert FakeCloud(network=neutron).plugin("neutron").has_extension("qos")
+    assert FakeCloud(network=neutron).plugin("openstack").has_extension("qos")
     assert neutron.count("GET", "/v2.0/extensions") == 1
 
 
@@ -154,18 +193,38 @@ def test_objects_of_extensions(neutron: FakeNeutron, plugin: Any) -> None:
         plugin.resolve_ext_resource("port_pair", "pair")
 
 
-@pytest.mark.parametrize(("status", "kind", "meaning"), [
-    (404, "NetworkNotFound", "is_not_found"), (404, "", "is_not_found"), (409, "NetworkInUse", "is_conflict"),
-    (409, "OverQuota", None), (413, "", "is_over_limit"), (400, "StateInvalid", "is_invalid"), (400, "", None)])
+@pytest.mark.parametrize(
+    ("status", "kind", "meaning"),
+    [
+        (404, "NetworkNotFound", "is_not_found"),
+        (404, "", "is_not_found"),
+        (409, "NetworkInUse", "is_conflict"),
+        (409, "OverQuota", None),
+        (413, "", "is_over_limit"),
+        (400, "StateInvalid", "is_invalid"),
+        (400, "", None),
+    ],
+)
 def test_what_errors_mean(plugin: Any, status: int, kind: str, meaning: str | None) -> None:
     error = rest_errors.class_for("neutron", status, kind)("said", status=status)
     questions = ("is_not_found", "is_conflict", "is_over_limit", "is_invalid", "is_no_unique")
     assert [question for question in questions if getattr(plugin, question)(error)] == ([meaning] if meaning else [])
 
 
-@pytest.mark.parametrize(("name", "collection"), [
-    ("network", "networks"), ("subnet", "subnets"), ("port", "ports"), ("router", "routers"), ("segment", "segments"),
-    ("subnetpool", "pools"), ("address_scope", "scopes"), ("security_group", "groups"), ("qos_policy", "policies")])
+@pytest.mark.parametrize(
+    ("name", "collection"),
+    [
+        ("network", "networks"),
+        ("subnet", "subnets"),
+        ("port", "ports"),
+        ("router", "routers"),
+        ("segment", "segments"),
+        ("subnetpool", "pools"),
+        ("address_scope", "scopes"),
+        ("security_group", "groups"),
+        ("qos_policy", "policies"),
+    ],
+)
 def test_constraints(neutron: FakeNeutron, plugin: Any, name: str, collection: str) -> None:
     from openkeel_heat.resources.kit import registry
 
@@ -183,15 +242,20 @@ def test_a_constraint_of_an_extension_that_is_missing(neutron: FakeNeutron, plug
     neutron.extensions.discard("qos")
     constraint = registry.constraint("neutron.qos_policy")()
     assert not constraint.validate("p", plugin.context)
-    assert constraint.error("p") == (
-        "Error validating value 'p': The neutron extension (qos) could not be found.")
+    assert constraint.error("p") == ("Error validating value 'p': The neutron extension (qos) could not be found.")
 
 
 def test_a_provider(neutron: FakeNeutron, plugin: Any) -> None:
     from openkeel_heat.resources.kit import registry
 
-    neutron.route("GET", "/v2.0/service-providers", lambda request: (
-        200, {"service_providers": [{"name": "tap"}]} if request.query == {"service_type": ["TAPASASERVICE"]} else {}))
+    neutron.route(
+        "GET",
+        "/v2.0/service-providers",
+        lambda request: (
+            200,
+            {"service_providers": [{"name": "tap"}]} if request.query == {"service_type": ["TAPASASERVICE"]} else {},
+        ),
+    )
     constraint = registry.load("openkeel_heat.resources.neutron.custom_constraints:TaaSProviderConstraint")()
     assert constraint.validate("tap", plugin.context)
     assert not constraint.validate("other", plugin.context)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from keystoneauth1 import exceptions as errors
+from keystoneauth1 import exceptions as errors, token_endpoint
 from oslo_config import cfg
 
 from openkeel_heat import clients
@@ -162,29 +162,38 @@ def test_keystone_errors(context: RequestContext) -> None:
     assert not made.is_client_exception(ValueError())
 
 
-class Network:
-    def extensions(self) -> list[Any]:
-        return [type("Extension", (), {"alias": "qos"})]
-
-
 def test_sdk(context: RequestContext) -> None:
     from openstack import exceptions as sdk_errors
 
     made = context.clients.client_plugin("openstack")
-    made._client_instances[None] = type("Connection", (), {"network": Network()})
     missing = sdk_errors.NotFoundException("nobody")
     assert made.is_not_found(missing)
     assert made.is_client_exception(missing)
     assert not made.is_conflict(missing)
     assert made.is_conflict(sdk_errors.ConflictException("twice"))
-    assert made.has_extension("qos")
-    assert not made.has_extension("other")
 
 
-@pytest.mark.parametrize(("finder", "kind"), [
-    ("find_network_segment", "segment"), ("find_network_port", "port"), ("find_network_ip", "floatingip")])
-def test_sdk_finds_in_the_network_service(context: RequestContext, monkeypatch: pytest.MonkeyPatch, finder: str,
-                                          kind: str) -> None:
+def test_sdk_takes_the_endpoint_that_each_service_is_configured_with(
+    context: RequestContext, option: Callable[..., None]
+) -> None:
+    from keystoneauth1 import session
+
+    option("endpoint_type", "internalURL", "clients_neutron")
+    option("endpoint_type", "adminURL", "clients_keystone")
+    context._session = session.Session()
+    context._auth_plugin = context._session.auth = token_endpoint.Token("http://nowhere", "t")
+    told = context.clients.client_plugin("openstack")._create().config.get_interface
+    assert {name: told(name) for name in ("network", "identity", "compute", "block-storage")} == {
+        "network": "internal", "identity": "admin", "compute": "public", "block-storage": "public"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("finder", "kind"),
+    [("find_network_segment", "segment"), ("find_network_port", "port"), ("find_network_ip", "floatingip")],
+)
+def test_sdk_finds_in_the_network_service(
+    context: RequestContext, monkeypatch: pytest.MonkeyPatch, finder: str, kind: str
+) -> None:
     network = context.clients.client_plugin("neutron")
     monkeypatch.setattr(network, "find_resourceid_by_name_or_id", lambda *args: "/".join(args))
     assert getattr(context.clients.client_plugin("openstack"), finder)("name") == f"{kind}/name"
@@ -281,3 +290,68 @@ def test_memo(option: Callable[..., None]) -> None:
     finder.find("b")
     assert calls == ["a", "b", "a", "b"]
     cache.get_cache_region.cache_clear()
+
+
+def test_what_functions_found_is_apart_by_each_argument(option: Callable[..., None]) -> None:
+    """Also by the first, which is no object with such a method though texts have one of that name."""
+    from oslo_cache import core
+
+    core.configure(cfg.CONF)
+    option("enabled", True, "cache")
+    option("backend", "oslo_cache.dict", "cache")
+    cache.get_cache_region.cache_clear()
+
+    @cache.MEMOIZE_FINDER
+    def find(project: str, name: str) -> str:
+        return f"{name} of {project}"
+
+    try:
+        assert [find("p1", "n"), find("p2", "n")] == ["n of p1", "n of p2"]
+        assert [find("p", "a|b"), find("p|a", "b")] == ["a|b of p", "b of p|a"]
+    finally:
+        cache.get_cache_region.cache_clear()
+
+
+def test_a_cache_that_is_away_is_nobodys_error(option: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above all it does not make of what a service has done an error, so that nobody notes what was made."""
+
+    class Away:
+        def __getattr__(self, name: str) -> Any:
+            def refuse(*args: Any, **kwargs: Any) -> Any:
+                raise ConnectionRefusedError("memcached")
+
+            return refuse
+
+    from oslo_cache import core
+
+    core.configure(cfg.CONF)
+    option("enabled", True, "cache")
+    monkeypatch.setattr(cache, "get_cache_region", Away)
+    assert cache.MEMOIZE_FINDER.get_or_create("k", lambda: "v") == "v"
+    assert cache.MEMOIZE_FINDER.find("k", lambda: "id") == "id"
+    cache.MEMOIZE_FINDER.forget("k")
+    cache.MEMOIZE_FINDER.forget_id("id")
+    with pytest.raises(LookupError):
+        cache.MEMOIZE_FINDER.find("k", lambda: {}["absent"])
+
+
+def test_an_error_of_who_is_asked_is_told_and_asked_for_once(option: Callable[..., None]) -> None:
+    from oslo_cache import core
+
+    core.configure(cfg.CONF)
+    option("enabled", True, "cache")
+    option("backend", "oslo_cache.dict", "cache")
+    cache.get_cache_region.cache_clear()
+    asked: list[int] = []
+
+    def fail() -> str:
+        asked.append(1)
+        raise LookupError("no such name")
+
+    try:
+        with pytest.raises(LookupError, match="no such name"):
+            cache.MEMOIZE_FINDER.find("k", fail)
+        assert len(asked) == 1
+        assert cache.MEMOIZE_FINDER.find("k", lambda: "id") == "id", "errors are not remembered"
+    finally:
+        cache.get_cache_region.cache_clear()

@@ -163,6 +163,36 @@ def test_other_answers_are_final(api: RestClient, widgets: Widgets, status: int)
     assert patience.asked_pause(caught.value) is None
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+@pytest.mark.parametrize(
+    ("fault", "unknown"),
+    [
+        ({"status": 500}, True),
+        ({"status": 502}, True),
+        ({"cut": True}, True),
+        ({"status": 409}, False),
+        ({"status": 503, "headers": NOW}, False),
+    ],
+)
+def test_who_cannot_tell_what_was_done_is_told_so(
+    api: RestClient, widgets: Widgets, method: str, fault: dict[str, Any], unknown: bool
+) -> None:
+    widgets.fault(method, ".*", times=9, **fault)
+    with pytest.raises(Exception) as caught:
+        api.request(method, "/widgets", json={"widget": {}})
+    assert rest.outcome_unknown(caught.value) is unknown
+
+
+@pytest.mark.parametrize("status", [413, 429, 503])
+def test_the_identity_service_is_asked_again_when_it_says(widgets: Widgets, api: RestClient, status: int) -> None:
+    """Its errors are those of keystoneauth, which forget the time."""
+    keystone = RestClient(api.adapter, "keystone")
+    widgets.fault("POST", "/widgets", status=status, headers={"Retry-After": "7"})
+    with patience.may_pause(), pytest.raises(Exception) as caught:
+        keystone.post("/widgets", json={"widget": {}})
+    assert patience.asked_pause(caught.value) == 7.0
+
+
 def test_tries_end(api: RestClient, widgets: Widgets) -> None:
     widgets.fault("GET", "/widgets", times=100, status=503)
     with pytest.raises(RestError):
@@ -295,6 +325,32 @@ def test_what_was_found_is_remembered_for_its_project(option: Option, widgets: W
     finally:
         cache.get_cache_region.cache_clear()
     assert widgets.count("GET", "/widgets") == 2
+
+
+def test_what_was_changed_is_looked_for_again(option: Option, widgets: Widgets) -> None:
+    """A stack deletes an object, or gives its name to another one, of which the next one has to hear."""
+    option("enabled", True, "cache")
+    option("backend", "dogpile.cache.memory", "cache")
+    option("caching", True, "resource_finder_cache")
+    from openkeel_heat.clients import cache
+
+    cache.get_cache_region.cache_clear()
+    widgets.widgets.add(ID, name="one")
+    try:
+        clouds = FakeCloud(widget=widgets), FakeCloud(project="other", widget=widgets)
+        plugin, others = (WidgetPlugin(cloud.context) for cloud in clouds)
+        assert [one.find("/widgets", "widget", "one") for one in (plugin, others)] == [ID, ID]
+        plugin.api.patch(f"/widgets/{ID}", json={"widget": {"name": "two"}})
+        widgets.widgets.add("w", name="one")
+        assert [one.find("/widgets", "widget", "one") for one in (plugin, others)] == ["w", "w"]
+        assert plugin.find("/widgets", "widget", "two") == ID
+        plugin.api.delete(f"/widgets/{ID}")
+        with pytest.raises(exceptions.EntityNotFound):
+            others.find("/widgets", "widget", "two")
+        with pytest.raises(exceptions.EntityNotFound):
+            plugin.find("/widgets", "widget", "two")
+    finally:
+        cache.get_cache_region.cache_clear()
 
 
 def test_the_configured_endpoint_is_used_whatever_version_the_catalogue_has() -> None:

@@ -105,6 +105,43 @@ def test_many_volumes_are_one_page_of_those_that_changed_last(
     assert query["sort"] == ["updated_at:desc"] and int(query["limit"][0]) >= 50
 
 
+def test_volumes_that_are_deleted_are_not_looked_for_one_by_one(
+    plugin: cinder_client.CinderClientPlugin, cinder: FakeCinder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polling, "SPACING", 0.0)
+    names = [f"v{number}" for number in range(10)]
+
+    def state(name: str) -> str:
+        try:
+            volume = plugin.observe(f"/volumes/{name}", "/volumes/detail", "volume", "volumes", name, leaving=True)
+        except Exception as error:
+            plugin.ignore_not_found(error)
+            return "gone"
+        return str(volume["status"])
+
+    for name in names:
+        cinder.volumes.add(name, status="available")
+        plugin.api.delete(f"/volumes/{name}")
+        cinder.volumes.objects.pop(name, None)
+    for _round in range(2):
+        assert {state(name) for name in names} == {"gone"}
+    # The first do not know yet that there are others.
+    assert cinder.count("GET", "/volumes/v.*") < polling.ENOUGH
+
+
+def test_a_volume_that_is_not_in_a_part_of_the_list_is_looked_for(
+    plugin: cinder_client.CinderClientPlugin, cinder: FakeCinder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polling, "SPACING", 0.0)
+    monkeypatch.setattr(plugin, "list_observed", lambda *arguments: polling.Listed({}, complete=False))
+    for number in range(5):
+        cinder.volumes.add(f"v{number}", status="deleting")
+    for number in range(5):
+        path = f"/volumes/v{number}"
+        shown = plugin.observe(path, "/volumes/detail", "volume", "volumes", f"v{number}", leaving=True)
+        assert shown["status"] == "deleting"
+
+
 @pytest.mark.parametrize(
     ("status", "attached", "detached"),
     [
@@ -143,6 +180,8 @@ def test_an_image_is_looked_up_once_in_an_operation(option: Option) -> None:
         image = glance.add(name="cirros")["id"]
         for _member in range(3):
             assert cloud.plugin("glance").find_image_by_name_or_id("cirros") == image
+        # What servers need of it is no other request.
+        assert cloud.plugin("glance").image_of_operation("cirros").id == image
         assert glance.count("GET", "/v2/images.*") == 1
         cloud.context.request_id = "req-the-next"
         assert cloud.plugin("glance").find_image_by_name_or_id("cirros") == image

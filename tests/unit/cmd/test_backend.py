@@ -97,3 +97,19 @@ def test_worker_count() -> None:
     assert engine.worker_count(3) == 3
     assert engine.worker_count(None) >= 4
     assert engine.worker_count(0) >= 4
+
+
+@pytest.mark.parametrize("module", ["oslo_cache._memcache_pool", "oslo_cache._bmemcache_pool"])
+def test_a_thread_that_caches_tokens_ends(tmp_path: pathlib.Path, module: str) -> None:
+    """Loading eventlet in a thread makes it one that cannot be joined; the token cache loads it where it is there."""
+    pytest.importorskip("eventlet")
+    for name in ("memcache", "bmemcached"):
+        (tmp_path / f"{name}.py").write_text("class Client: pass\n")
+    program = (
+        "import importlib, threading; from openkeel_heat.cmd import backend; backend.select([])\n"
+        f"thread = threading.Thread(target=importlib.import_module, args=['{module}'], daemon=True)\n"
+        "thread.start(); thread.join(20); print('runs' if thread.is_alive() else 'ended')\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "ended\n"

@@ -86,3 +86,30 @@ def test_has_keystone(conf: cfg.ConfigOpts) -> None:
     assert config.has_keystone(conf)
     conf.set_override("keystone_backend", config.LOCAL_KEYSTONE)
     assert not config.has_keystone(conf)
+
+
+def test_a_thread_that_asks_during_a_reload_does_not_keep_the_old_value(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "heat.conf"
+    file.write_text("[DEFAULT]\ndebug = false\n")
+    conf = config.setup(["--config-file", str(file)], conf=cfg.ConfigOpts())
+    file.write_text("[DEFAULT]\ndebug = true\n")
+    read = conf._reload_config_files
+
+    def read_while_somebody_asks() -> object:
+        assert conf.debug is False
+        return read()
+
+    monkeypatch.setattr(conf, "_reload_config_files", read_while_somebody_asks)
+    config.reload(conf)
+    assert conf.debug is True
+
+
+def test_a_broken_file_leaves_the_old_values(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "heat.conf"
+    file.write_text("[DEFAULT]\ndebug = true\n")
+    conf = config.setup(["--config-file", str(file)], conf=cfg.ConfigOpts())
+    file.write_text("debug\n[")
+    config.reload(conf)
+    assert conf.debug is True

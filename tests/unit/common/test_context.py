@@ -70,6 +70,26 @@ def test_stored_context_asks_keystone_once() -> None:
     assert Plugin.calls == 1
 
 
+@pytest.mark.parametrize("error", ["ConnectFailure", "ServiceUnavailable", "Unauthorized"])
+def test_stored_context_does_not_take_an_error_for_an_answer(error: str) -> None:
+    """Who asks again after a pause would be told that there are no roles."""
+    from keystoneauth1 import exceptions as errors
+
+    class Away(Plugin):
+        def get_access(self, session: Any) -> Any:
+            if self.access is None:
+                raise getattr(errors, error)()
+            return self.access
+
+    plugin = Away()
+    context = StoredContext(auth_plugin=plugin, user_id="u", overwrite=False, is_admin=False)
+    for _time in range(2):
+        with pytest.raises((errors.ClientException, exceptions.AuthorizationFailure)):
+            _ = context.roles
+    plugin.access = Access()
+    assert context.roles == ["member"] and context.user_domain_id == "ud"
+
+
 def test_stored_context_without_a_keystone_asks_nobody(option: Callable[..., None]) -> None:
     option("keystone_backend", config.LOCAL_KEYSTONE)
     context = StoredContext(user_id="u", overwrite=False, is_admin=False)
@@ -138,8 +158,13 @@ def test_cache_belongs_to_the_context() -> None:
     assert context.cache(Thing) is not RequestContext(overwrite=False).cache(Thing)
 
 
-SECRETS = {"password": "pw-secret", "auth_token": "tk-secret", "trust_id": "tr-secret",
-           "aws_creds": "aws-secret", "auth_token_info": {"token": {"secret": "info-secret"}}}
+SECRETS = {
+    "password": "pw-secret",
+    "auth_token": "tk-secret",
+    "trust_id": "tr-secret",
+    "aws_creds": "aws-secret",
+    "auth_token_info": {"token": {"secret": "info-secret"}},
+}
 
 
 @pytest.mark.parametrize("formatter", ["ContextFormatter", "JSONFormatter", "FluentFormatter"])
@@ -161,8 +186,9 @@ def test_log_lines_name_the_user_and_no_secret(
     context = kind(user_id="u1", project_id="p1", username="name", overwrite=False, **SECRETS)
     record = logging.LogRecord("heat", logging.INFO, "f.py", 1, "something", (), None)
     record.__dict__["context"] = context
-    line = str(getattr(formatters, formatter)(**({"config": conf} if formatter == "ContextFormatter" else {})).format(
-        record))
+    line = str(
+        getattr(formatters, formatter)(**({"config": conf} if formatter == "ContextFormatter" else {})).format(record)
+    )
     assert "p1" in line and context.request_id in line
     assert "secret" not in line + str(record.__dict__.values())
 
@@ -171,7 +197,8 @@ def test_log_values_have_all_that_formats_name() -> None:
     from oslo_context import context as oslo_context
 
     context = RequestContext(user_id="u1", project_id="p1", is_admin=False, overwrite=False, **SECRETS)
-    usual = oslo_context.RequestContext(user_id="u1", project_id="p1", request_id=context.request_id,
-                                        auth_token="tk-secret", overwrite=False).get_logging_values()
+    usual = oslo_context.RequestContext(
+        user_id="u1", project_id="p1", request_id=context.request_id, auth_token="tk-secret", overwrite=False
+    ).get_logging_values()
     ours = context.get_logging_values()
     assert {name: ours.get(name, "missing") for name in usual} == usual

@@ -15,8 +15,13 @@ from openkeel_heat.common.expiring_token import ExpiringToken
 
 def info(seconds: int = 3600) -> dict[str, Any]:
     ends = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
-    return {"token": {"user": {"id": "u", "name": "n", "domain": {"id": "d", "name": "dn"}}, "methods": ["token"],
-                      "expires_at": ends.strftime("%Y-%m-%dT%H:%M:%S.000000Z")}}
+    return {
+        "token": {
+            "user": {"id": "u", "name": "n", "domain": {"id": "d", "name": "dn"}},
+            "methods": ["token"],
+            "expires_at": ends.strftime("%Y-%m-%dT%H:%M:%S.000000Z"),
+        }
+    }
 
 
 class Trust:

@@ -40,6 +40,32 @@ def test_lines_and_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not isinstance(handler.formatter.inner, log_mask.MaskingFormatter)  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    "given, shown",
+    [
+        ("/stacks/a\r\nINFO all is well", r"/stacks/a\r\nINFO all is well"),
+        (ValueError("a\n2026-01-01 INFO b"), r"a\n2026-01-01 INFO b"),
+        ("\x1b[2J\x85\u2028\x7f", r"\u001b[2J\u0085\u2028\u007f"),
+        ("ä\tb", "ä\tb"),
+        (5, "5"),
+    ],
+)
+@pytest.mark.parametrize("form", ["%s", "%(it)s"])
+def test_nobody_else_begins_a_line(given: object, shown: str, form: str) -> None:
+    formatter = log_mask.MaskingFormatter(logging.Formatter("%(message)s"))
+    args: object = ({"it": given},) if "it" in form else (given,)
+    record = logging.LogRecord("test", logging.INFO, "", 1, "first\nsecond: " + form, args, None)  # type: ignore[arg-type]
+    assert formatter.format(record) == "first\nsecond: " + shown
+    assert record.getMessage() == "first\nsecond: " + str(given)
+
+
+def test_a_secret_of_several_lines() -> None:
+    log_mask.conceal(["-----BEGIN é\nKEY\x7f"])
+    formatter = log_mask.MaskingFormatter(logging.Formatter("%(message)s"))
+    record = logging.LogRecord("test", logging.INFO, "", 1, "%s", ("my -----BEGIN é\nKEY\x7f",), None)
+    assert formatter.format(record) == "my ******"
+
+
 def test_the_last_used_are_remembered() -> None:
     log_mask.conceal(f"secret-{number}" for number in range(log_mask.LIMIT))
     log_mask.conceal(["secret-0"])

@@ -26,6 +26,7 @@ def test_configuration(samples: pathlib.Path) -> None:
     for line in (
         "#max_stacks_per_tenant = 512",
         "#host = <Hostname>",
+        "#threading_backend = threading",
         "[clients_nova]",
         "[heat_api_cfn]",
         "#bind_port = 8000",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 import pytest
 
@@ -74,9 +75,10 @@ def test_clock() -> None:
         ("a" * 64, "1-63 characters"),
         ("a.123.", "must not be all numeric"),
         ("a." * 130, "FQDN limit"),
+        (5, "'5' is not a string"),
     ],
 )
-def test_dns_names(name: str, complaint: str | None) -> None:
+def test_dns_names(name: Any, complaint: str | None) -> None:
     if complaint is None:
         netutils.validate_dns_format(name)
     else:

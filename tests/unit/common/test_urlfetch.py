@@ -40,6 +40,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 while not Handler.stop.wait(0.05):
                     self.wfile.write(b"x")
                     self.wfile.flush()
+        elif self.path in ("/slow-headers", "/again-and-again"):
+            slow = self.path == "/slow-headers"
+            with contextlib.suppress(OSError):
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: " if slow else b"HTTP/1.1 100 Continue\r\n\r\n")
+                for _number in range(100):
+                    if Handler.stop.wait(0.05):
+                        return
+                    self.wfile.write(b"x" if slow else b"HTTP/1.1 100 Continue\r\n\r\n")
+                self.wfile.write(b"\r\n\r\n" if slow else b"HTTP/1.1 200 OK\r\n\r\n")
+                Handler.asked.append("all of " + self.path)
+        elif self.path == "/endless-redirect":
+            self.send_response(302)
+            self.send_header("Location", "/x")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                for _number in range(64):
+                    self.wfile.write(b"x" * 2**20)
+                Handler.asked.append("all of " + self.path)
+        elif self.path == "/zipped-twice":
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip, gzip")
+            self.end_headers()
+            self.wfile.write(gzip.compress(gzip.compress(b"y" * 20)))
         elif self.path == "/chunked":
             self.send_response(200)
             self.send_header("Transfer-Encoding", "chunked")
@@ -160,8 +183,9 @@ def test_networks(address: str, allowed: bool) -> None:
     assert urlfetch.permitted(address) is allowed
 
 
-@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", "localhost", "[::1]",
-                                  "[::ffff:127.0.0.1]", "0"])
+@pytest.mark.parametrize(
+    "host", ["127.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0"]
+)
 def test_every_spelling_of_the_loopback(url: str, host: str) -> None:
     with pytest.raises(urlfetch.URLFetchError, match="Failed to retrieve template from"):
         urlfetch.get(f"http://{host}:{url.rsplit(':', 1)[1]}/x")
@@ -205,6 +229,29 @@ def test_a_trickle_is_cut_off(url: str, allow: Callable[..., None], option: Call
     Handler.stop.set()
 
 
+@pytest.mark.parametrize("path", ["/slow-headers", "/again-and-again"])
+def test_headers_count(url: str, allow: Callable[..., None], option: Callable[..., None], path: str) -> None:
+    Handler.stop.clear()
+    allow("127.0.0.1/32")
+    option("template_fetch_timeout", 0.4)
+    with pytest.raises(urlfetch.URLFetchError, match="Failed to retrieve template from"):
+        urlfetch.get(url + path)
+    Handler.stop.set()
+    assert Handler.asked == [path]
+
+
+def test_the_body_of_a_redirect_is_not_read(url: str, allow: Callable[..., None]) -> None:
+    allow("127.0.0.1/32")
+    assert urlfetch.get(f"{url}/endless-redirect") == b"x" * 10
+    assert sorted(Handler.asked) == ["/endless-redirect", "/x"]
+
+
+def test_what_was_compressed_twice_is_refused(url: str, allow: Callable[..., None]) -> None:
+    allow("127.0.0.1/32")
+    with pytest.raises(urlfetch.URLFetchError, match="Failed to retrieve template from"):
+        urlfetch.get(f"{url}/zipped-twice")
+
+
 def test_forms_of_answers(url: str, allow: Callable[..., None]) -> None:
     allow("127.0.0.1/32")
     assert urlfetch.get(f"{url}/chunked") == b"abcde"
@@ -218,7 +265,10 @@ def test_the_log_has_no_password_and_no_signature(
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="openkeel_heat")
     port = url.rsplit(":", 1)[1]
-    for given in (f"http://user:s3cret@127.0.0.1:{port}/x?temp_url_sig=s3cret", f"http://u:s3cret@127.0.0.1:{port}/missing"):
+    for given in (
+        f"http://user:s3cret@127.0.0.1:{port}/x?temp_url_sig=s3cret",
+        f"http://u:s3cret@127.0.0.1:{port}/missing",
+    ):
         with contextlib.suppress(urlfetch.URLFetchError):
             urlfetch.get(given)
         allow("127.0.0.1/32")

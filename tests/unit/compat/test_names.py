@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -36,6 +37,16 @@ IDENTICAL = {
 @pytest.mark.parametrize(("theirs", "ours"), IDENTICAL.items())
 def test_the_very_module(theirs: str, ours: str) -> None:
     assert importlib.import_module(theirs) is importlib.import_module(ours)
+
+
+@pytest.mark.parametrize("name", ["heat.wsgi.api", "heat.wsgi.cfn"])
+def test_what_uwsgi_loads(name: str) -> None:
+    """``module = heat.wsgi.api:application``: uWSGI looks into the dictionary of what was imported."""
+    spec = finder.Finder().find_spec(name)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert callable(vars(module)["application"])
 
 
 @pytest.mark.parametrize("name", sorted(table.MODULES))

@@ -47,6 +47,7 @@ LISTS: list[tuple[dict[str, Any], str]] = [
     ({"sort_keys": ["resource_type"]}, "031245"),
     ({"sort_keys": "resource_type", "sort_dir": "desc"}, "542130"),
     ({"limit": 2}, "54"),
+    ({"limit": 10**21}, "543210"),
     ({"limit": 2, "marker": "u4"}, "32"),
     ({"marker": "u0"}, ""),
     ({"marker": "unknown", "limit": 1}, "5"),

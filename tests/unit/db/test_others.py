@@ -149,6 +149,7 @@ def test_software(db: str) -> None:
     assert [row.id for row in software.list_configs("t1")] == [config]
     assert {row.id for row in software.list_configs()} == {config, other}
     assert software.count_configs() == 2
+    assert len(software.list_configs(limit=10**21)) == 2
     pages = software.list_configs(limit=1)
     assert software.list_configs(limit=5, marker=pages[0].id)[0].id != pages[0].id
     values = {"config_id": config, "server_id": "s", "tenant": "t1", "stack_user_project_id": "p", "input_values": {}}

@@ -266,4 +266,6 @@ def test_data_of_many_resources(db: str) -> None:
     assert resources.get_data(a) == {"k": "new", "s": "secret"}
     assert resources.get_data(b) == {"k": "2"}
     assert {row.key: row.decrypt_method for row in rows_of(models.resource_data) if row.resource_id == a} == {
-        "k": "", "s": "cryptography_decrypt_v1"}
+        "k": "",
+        "s": "cryptography_decrypt_v1",
+    }

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from oslo_config import cfg
 from oslo_db import exception as db_exc
 
-from openkeel_heat.db import migrate, models, session, sql, templates
+from openkeel_heat.common import exceptions
+from openkeel_heat.db import migrate, models, session, software, sql, templates
 from openkeel_heat.db.session import Abandon, Connection, StatementCounter, Watcher, operation, query, watching
 
 table = models.raw_template_files
@@ -42,6 +43,30 @@ def test_error_rolls_back(db: str) -> None:
 
     with pytest.raises(KeyError):
         fails()
+    assert total() == 0
+
+
+def test_an_error_does_not_tell_what_was_written(db: str) -> None:
+    """Nor what was asked for: it goes into logs, and into reasons that users see."""
+    key = add({"a": 1})
+
+    @operation
+    def fails(c: Connection) -> None:
+        sql.insert(c, table, {"id": key, "files": {"word": "s3cret"}})
+
+    with pytest.raises(db_exc.DBDuplicateEntry) as caught:
+        fails()
+    assert "INSERT" in str(caught.value) and "s3cret" not in str(caught.value)
+    assert "s3cret" not in repr(caught.value.inner_exception)
+
+
+def test_a_null_character(db: str) -> None:
+    """PostgreSQL has no texts with one: what is asked for with it is refused, or not there."""
+    for ask in (lambda: software.get_config("a\x00b"), lambda: software.list_deployments("t", "a\x00b")):
+        try:
+            assert not ask()
+        except exceptions.Invalid as refused:
+            assert str(refused) == "Data supplied was not valid: a text has a null character"
     assert total() == 0
 
 

@@ -169,6 +169,11 @@ LISTS: list[tuple[dict[str, Any], str]] = [
     ({"filters": {"stack_name": "a"}}, "a"),
     ({"filters": {"name": ["a", "b"], "action": "CREATE"}}, "a"),
     ({"filters": {"tenant": "t2"}}, "e"),
+    ({"filters": {"timeout": "x"}}, ""),
+    ({"filters": {"timeout": str(10**20)}}, ""),
+    ({"filters": {"disable_rollback": "x"}}, ""),
+    ({"filters": {"disable_rollback": "False"}}, ""),
+    ({"filters": {"disable_rollback": "true", "stack_name": "a"}}, "a"),
     ({"sort_keys": ["stack_name"]}, "abe"),
     ({"sort_keys": ["stack_name"], "sort_dir": "desc"}, "eba"),
     ({"sort_keys": "creation_time"}, "abe"),
@@ -192,7 +197,7 @@ def test_lists(five: dict[str, str], arguments: dict[str, Any], expected: str) -
 
 
 def test_list_count_of_cases() -> None:
-    assert len(LISTS) == 34
+    assert len(LISTS) == 39
 
 
 @pytest.mark.parametrize("sort", [None, "stack_name", "stack_status", "creation_time", "updated_time"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is cleaned up after a stack, and in which order."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -100,14 +101,27 @@ def keyholder(monkeypatch: pytest.MonkeyPatch, option: Any) -> Any:
     monkeypatch.setattr(user_creds, "get", rows.get)
     monkeypatch.setattr(credentials.config, "has_keystone", lambda: True)
     keystone = Keyholder()
-    return SimpleNamespace(rows=rows, keystone=keystone, user_id="u", project_id="p", request_id="req-1",
-                           to_dict=lambda: {"user_id": "u", "password": "secret"},
-                           clients=SimpleNamespace(client=lambda name: keystone))
+    return SimpleNamespace(
+        rows=rows,
+        keystone=keystone,
+        user_id="u",
+        project_id="p",
+        request_id="req-1",
+        to_dict=lambda: {"user_id": "u", "password": "secret"},
+        clients=SimpleNamespace(client=lambda name: keystone),
+    )
 
 
 def made_of(*acting: str, creds_id: int | None = None) -> Any:
-    return SimpleNamespace(id="s", name="s", owner_id=None, tenant_id="p", user_creds_id=creds_id, lacks_trust=False,
-                           acts_for_owner=lambda: list(acting))
+    return SimpleNamespace(
+        id="s",
+        name="s",
+        owner_id=None,
+        tenant_id="p",
+        user_creds_id=creds_id,
+        lacks_trust=False,
+        acts_for_owner=lambda: list(acting),
+    )
 
 
 def test_a_stack_that_does_nothing_by_itself_needs_no_trust(keyholder: Any) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a template means for a stack is made once and shared by the nodes of a traversal."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -44,8 +45,9 @@ def test_wanted_attributes_are_found_once(monkeypatch: pytest.MonkeyPatch) -> No
     common = shared(resources, outputs={"o": {"value": {"get_attr": ["a", "show"]}}})
     calls = []
     real = SharedDefinition.wanted
-    monkeypatch.setattr(SharedDefinition, "wanted", lambda self, context: calls.append(self._wanted) or real(
-        self, context))
+    monkeypatch.setattr(
+        SharedDefinition, "wanted", lambda self, context: calls.append(self._wanted) or real(self, context)
+    )
     for _ in range(3):
         defn = StackDefinition(None, common)
         assert defn.wanted_attributes("a") == {"value", "show"}
@@ -57,18 +59,27 @@ def test_wanted_attributes_are_found_once(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_path_that_hangs_on_another_resource_is_looked_at_anew() -> None:
-    common = shared({"a": value("1"), "b": value("2"),
-                     "c": value({"get_attr": ["a", {"get_attr": ["b", "value"]}]}),
-                     "d": value({"get_attr": ["a", {"get_param": "p"}]})},
-                    {"parameters": {"p": "fixed"}}, parameters={"p": {"type": "string"}})
+    common = shared(
+        {
+            "a": value("1"),
+            "b": value("2"),
+            "c": value({"get_attr": ["a", {"get_attr": ["b", "value"]}]}),
+            "d": value({"get_attr": ["a", {"get_param": "p"}]}),
+        },
+        {"parameters": {"p": "fixed"}},
+        parameters={"p": {"type": "string"}},
+    )
     assert StackDefinition(None, common, {"b": data("b", value="x")}).wanted_attributes("a") == {"x", "fixed"}
     assert StackDefinition(None, common, {"b": data("b", value="y")}).wanted_attributes("a") == {"y", "fixed"}
     assert StackDefinition(None, common).wanted_attributes("a") == {"fixed", None}  # b is not there yet
 
 
 def test_new_data_is_seen() -> None:
-    defn = StackDefinition(None, shared({"a": value("1")}, outputs={"o": {"value": {"get_attr": ["a", "value"]}}}),
-                           {"a": data("a", value="old")})
+    defn = StackDefinition(
+        None,
+        shared({"a": value("1")}, outputs={"o": {"value": {"get_attr": ["a", "value"]}}}),
+        {"a": data("a", value="old")},
+    )
     assert defn.outputs()["o"].get_value() == "old"
     defn.set_data([data("a", value="new")])
     assert defn.outputs()["o"].get_value() == "new"
@@ -91,6 +102,8 @@ def test_a_node_that_looks_for_one_resource_does_not_make_them_all() -> None:
     raw = {"heat_template_version": "2021-04-16", "resources": {f"r{n}": value(n) for n in range(100)}}
     stack = Stack(RequestContext(project_id="p", username="u"), "many", templates.compiled(raw))
     node = stack.for_node({"r7": data("r7").as_dict()})
-    assert [found.name if found else None for found in (node.resource_by_refid(one) for one in (
-        "r7-ref", "r9", "r7", "unknown"))] == ["r7", "r9", None, None]
+    assert [
+        found.name if found else None
+        for found in (node.resource_by_refid(one) for one in ("r7-ref", "r9", "r7", "unknown"))
+    ] == ["r7", "r9", None, None]
     assert node._resources is None and len(node.defn._bound) <= 3

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events: rows, what sinks get, and that announcing never raises nor keeps a thread."""
+
 from __future__ import annotations
 
 import threading

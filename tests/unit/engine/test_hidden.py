@@ -21,8 +21,10 @@ class Defined:
 
 class Stack:
     def __init__(self, schemata: dict[str, Any], values: dict[str, Any], **defaults: Any) -> None:
-        template = Template({"heat_template_version": "2018-08-31", "parameters": schemata}, env=Environment(
-            {"parameters": values, "parameter_defaults": defaults}))
+        template = Template(
+            {"heat_template_version": "2018-08-31", "parameters": schemata},
+            env=Environment({"parameters": values, "parameter_defaults": defaults}),
+        )
         self._defn = Defined(SharedDefinition(template, None))
 
 
@@ -54,8 +56,11 @@ def test_texts(kind: str, value: Any, texts: list[str]) -> None:
 
 
 def test_defaults_and_what_is_not_hidden() -> None:
-    stack: Any = Stack({"p": schema(default="of template"), "q": schema(), "r": {"type": "string"}, "s": schema()},
-                       {"r": "in the open"}, q="of environment")
+    stack: Any = Stack(
+        {"p": schema(default="of template"), "q": schema(), "r": {"type": "string"}, "s": schema()},
+        {"r": "in the open"},
+        q="of environment",
+    )
     found = hidden.of(stack)
     assert found is hidden.of(stack)
     assert set(found.texts) == {"of template", "of environment"}
@@ -65,21 +70,31 @@ def test_defaults_and_what_is_not_hidden() -> None:
 
 
 def test_longest_first_and_data() -> None:
-    stack: Any = Stack({"p": schema(), "q": schema(), "n": schema("number")},
-                       {"p": "pass", "q": "password", "n": 123456})
+    stack: Any = Stack(
+        {"p": schema(), "q": schema(), "n": schema("number")}, {"p": "pass", "q": "password", "n": 123456}
+    )
     found = hidden.of(stack)
     assert found.text("a password") == "a ******"
     assert found.data({"a": ["my pass", 123456, 7, None, True], "password": 1.5}) == {
-        "a": ["my ******", "******", 7, None, True], "password": 1.5}
+        "a": ["my ******", "******", 7, None, True],
+        "password": 1.5,
+    }
     assert found.text(None) is None
 
 
 def test_properties_of_an_event_may_be_older() -> None:
     stack: Any = Stack({"p": schema()}, {"p": "now this"})
-    snippet = {"a": {"get_param": "p"}, "b": {"list_join": ["", ["x", {"get_param": ["p", 0]}]]}, "c": {"Ref": "p"},
-               "d": {"get_param": "other"}, "e": "plain", "f": {"get_param": "p"}}
+    snippet = {
+        "a": {"get_param": "p"},
+        "b": {"list_join": ["", ["x", {"get_param": ["p", 0]}]]},
+        "c": {"Ref": "p"},
+        "d": {"get_param": "other"},
+        "e": "plain",
+        "f": {"get_param": "p"},
+    }
     shown = hidden.of(stack).properties(
-        {"a": "once that", "b": ["x"], "c": {"k": 1}, "d": "d", "e": "now this?", "f": None}, snippet)
+        {"a": "once that", "b": ["x"], "c": {"k": 1}, "d": "d", "e": "now this?", "f": None}, snippet
+    )
     assert shown == {"a": "******", "b": "******", "c": "******", "d": "d", "e": "******?", "f": None}
     assert hidden.of(stack).properties({"a": "now this"}, None) == {"a": "******"}
 
@@ -98,17 +113,33 @@ def test_errors_cross_the_bus_without_it() -> None:
 def test_snapshot() -> None:
     data = {
         "template": {"parameters": {"p": schema(), "r": {"type": "string"}}},
-        "environment": {"parameters": {"p": "s3cret", "r": "open"}, "parameter_defaults": {"p": "older"},
-                        "resource_registry": {}},
-        "resources": {"a": {"resource_data": {"password": "x", "backup_id": "b", "token": ""},
-                            "metadata": {"heat": {"password": "y", "user_id": "u"}, "of": "s3cret"}}, "b": None},
+        "environment": {
+            "parameters": {"p": "s3cret", "r": "open"},
+            "parameter_defaults": {"p": "older"},
+            "resource_registry": {},
+        },
+        "resources": {
+            "a": {
+                "resource_data": {"password": "x", "backup_id": "b", "token": ""},
+                "metadata": {"heat": {"password": "y", "user_id": "u"}, "of": "s3cret"},
+            },
+            "b": None,
+        },
         "name": "n",
     }
     assert hidden.snapshot(data) == {
         **data,
-        "environment": {"parameters": {"p": "******", "r": "open"}, "parameter_defaults": {"p": "******"},
-                        "resource_registry": {}},
-        "resources": {"a": {"resource_data": {"password": "******", "backup_id": "b", "token": ""},
-                            "metadata": {"heat": {"password": "******", "user_id": "u"}, "of": "******"}}, "b": None},
+        "environment": {
+            "parameters": {"p": "******", "r": "open"},
+            "parameter_defaults": {"p": "******"},
+            "resource_registry": {},
+        },
+        "resources": {
+            "a": {
+                "resource_data": {"password": "******", "backup_id": "b", "token": ""},
+                "metadata": {"heat": {"password": "******", "user_id": "u"}, "of": "******"},
+            },
+            "b": None,
+        },
     }
     assert hidden.snapshot(None) is None

@@ -14,21 +14,49 @@ import yaml
 from openkeel_heat.lint import runner
 from openkeel_heat.template import text
 
-FOLDER = pathlib.Path(__file__).resolve().parent / 'templates'
+FOLDER = pathlib.Path(__file__).resolve().parent / "templates"
 
 ODD: tuple[Any, ...] = (
-    None, True, 0, 1.5, '', 'x', [], {}, [1], [None], {'a': None}, {1: 2}, float('nan'), 10 ** 400,
-    {'get_param': []}, {'get_param': {}}, {'get_attr': []}, {'get_attr': ['a']}, {'get_attr': [None, {}]}, {'Ref': []},
-    {'get_resource': ['x']}, {'Fn::GetAtt': 'a.b'}, {'if': []}, {'if': ['a', 1]}, {'if': [{}, [], {}]}, {'not': None},
-    {'Fn::FindInMap': [1, 2, 3]}, {'Fn::FindInMap': ['a', ['b'], {}]}, {'repeat': {'template': {}, 'for_each': {}}},
-    {'equals': [1]}, {'list_join': [',', [{}]]}, {'get_file': {}}, {'str_split': [',', []]},
-    {'str_replace': {'template': [], 'params': {'': 'a'}}},
+    None,
+    True,
+    0,
+    1.5,
+    "",
+    "x",
+    [],
+    {},
+    [1],
+    [None],
+    {"a": None},
+    {1: 2},
+    float("nan"),
+    10**400,
+    {"get_param": []},
+    {"get_param": {}},
+    {"get_attr": []},
+    {"get_attr": ["a"]},
+    {"get_attr": [None, {}]},
+    {"Ref": []},
+    {"get_resource": ["x"]},
+    {"Fn::GetAtt": "a.b"},
+    {"if": []},
+    {"if": ["a", 1]},
+    {"if": [{}, [], {}]},
+    {"not": None},
+    {"Fn::FindInMap": [1, 2, 3]},
+    {"Fn::FindInMap": ["a", ["b"], {}]},
+    {"repeat": {"template": {}, "for_each": {}}},
+    {"equals": [1]},
+    {"list_join": [",", [{}]]},
+    {"get_file": {}},
+    {"str_split": [",", []]},
+    {"str_replace": {"template": [], "params": {"": "a"}}},
 )
 
 
 def documents() -> list[Any]:
     found = []
-    for path in sorted((*FOLDER.glob('*.yaml'), *FOLDER.glob('*.template'), *FOLDER.glob('*.env'))):
+    for path in sorted((*FOLDER.glob("*.yaml"), *FOLDER.glob("*.template"), *FOLDER.glob("*.env"))):
         try:
             found.append(text.simple_parse(path.read_text()))
         except ValueError:
@@ -54,20 +82,20 @@ def spoil(data: Any, chance: random.Random) -> Any:
             break
         container, key = chance.choice(places)
         if isinstance(container, dict) and chance.random() < 0.2:
-            container[chance.choice((1, None, True, 'zz'))] = container.pop(key)
+            container[chance.choice((1, None, True, "zz"))] = container.pop(key)
         else:
             container[key] = copy.deepcopy(chance.choice(ODD))
     return spoilt
 
 
-@pytest.mark.parametrize('seed', range(10))
+@pytest.mark.parametrize("seed", range(10))
 def test_spoilt_templates(seed: int, tmp_path: pathlib.Path) -> None:
     chance = random.Random(seed)
     sound = documents()
     assert len(sound) > 15
     for _round in range(25):
         names = []
-        for name in ('template.yaml', 'environment.yaml'):
+        for name in ("template.yaml", "environment.yaml"):
             (tmp_path / name).write_text(yaml.safe_dump(spoil(chance.choice(sound), chance)))
             names.append(str(tmp_path / name))
         for finding in runner.lint(names[0], names[1:]):

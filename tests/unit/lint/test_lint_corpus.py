@@ -20,21 +20,21 @@ from openkeel_heat.lint import runner
 from tests.fixtures.corpus import CORPUS, EXPECTED, needs_corpus
 
 COUNTS = {
-    'circular-dependency': 5,
-    'deprecated-function': 1,
-    'deprecated-type': 12,
-    'duplicate-key': 1,
-    'hidden-attribute': 28,
-    'hidden-property': 111,
-    'hidden-type': 22,
-    'missing-file': 67,
-    'property-type': 1,
-    'renamed-type': 12,
-    'template-version': 15,
-    'unknown-property': 1,
-    'unknown-reference': 1,
-    'unknown-type': 14,
-    'unused-parameter': 56,
+    "circular-dependency": 5,
+    "deprecated-function": 1,
+    "deprecated-type": 12,
+    "duplicate-key": 1,
+    "hidden-attribute": 28,
+    "hidden-property": 111,
+    "hidden-type": 22,
+    "missing-file": 67,
+    "property-type": 1,
+    "renamed-type": 12,
+    "template-version": 15,
+    "unknown-property": 1,
+    "unknown-reference": 1,
+    "unknown-type": 14,
+    "unused-parameter": 56,
 }
 
 
@@ -46,15 +46,15 @@ def test_only_true_findings() -> None:
     found: collections.Counter[str] = collections.Counter()
     for name in EXPECTED:
         found.update(finding.rule for finding in runner.lint(str(CORPUS / name)))
-    print('%d templates, %d findings' % (len(EXPECTED), sum(found.values())))
+    print("%d templates, %d findings" % (len(EXPECTED), sum(found.values())))
     assert dict(found) == COUNTS
 
 
 def test_templates_are_right_with_their_environments() -> None:
     assert CORPUS is not None
-    folder = CORPUS / 'heat-templates' / 'hot' / 'software-config'
-    template = folder / 'example-templates' / 'example-config-pristine-image.yaml'
-    environments = sorted((folder / 'boot-config').glob('*_env.yaml'))
+    folder = CORPUS / "heat-templates" / "hot" / "software-config"
+    template = folder / "example-templates" / "example-config-pristine-image.yaml"
+    environments = sorted((folder / "boot-config").glob("*_env.yaml"))
     assert len(environments) > 5
     for env in environments:
         assert runner.lint(str(template), [str(env)]) == []

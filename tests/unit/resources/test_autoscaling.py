@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scaling groups and what belongs to them, on a stack in memory."""
+
 from __future__ import annotations
 
 import json
@@ -33,8 +34,22 @@ class ScalingStack(FakeStack):
 
 def group_of(size: int = 2, **properties: Any) -> Any:
     """A created group."""
-    stack = ScalingStack(hot({"g": {"type": "OS::Heat::AutoScalingGroup", "properties": {
-        "min_size": 1, "max_size": 5, "desired_capacity": size, "resource": test_resource(value="x"), **properties}}}))
+    stack = ScalingStack(
+        hot(
+            {
+                "g": {
+                    "type": "OS::Heat::AutoScalingGroup",
+                    "properties": {
+                        "min_size": 1,
+                        "max_size": 5,
+                        "desired_capacity": size,
+                        "resource": test_resource(value="x"),
+                        **properties,
+                    },
+                }
+            }
+        )
+    )
     group = stack["g"]
     driver = Driver(lifecycle.create(group), group).run(until=Pause)
     stack.nested_stacks.finish()
@@ -60,7 +75,8 @@ def test_a_scaling_is_told_of_and_begins_a_cooldown() -> None:
     assert len(members(group)) == 3
     assert group.stack.told == [
         ("start", 1, "change_in_capacity", 2, f"Start resizing the group {group.FnGetRefId()}"),
-        ("end", 1, "change_in_capacity", 3, f"End resizing the group {group.FnGetRefId()}")]
+        ("end", 1, "change_in_capacity", 3, f"End resizing the group {group.FnGetRefId()}"),
+    ]
     assert list(group.metadata_get(refresh=True)["cooldown_end"].values()) == ["change_in_capacity : 1"]
     assert "scaling" not in group.stack.store.data(group)
     with pytest.raises(NoActionRequired):
@@ -168,8 +184,20 @@ def test_a_signal_without_effect_has_no_event() -> None:
 
 def _policy(stack: Any) -> Any:
     group_id = next(iter(stack.nested_stacks.children))
-    policies = ScalingStack(hot({"p": {"type": "OS::Heat::ScalingPolicy", "properties": {
-        "auto_scaling_group_id": group_id, "scaling_adjustment": 1, "adjustment_type": "change_in_capacity"}}}))
+    policies = ScalingStack(
+        hot(
+            {
+                "p": {
+                    "type": "OS::Heat::ScalingPolicy",
+                    "properties": {
+                        "auto_scaling_group_id": group_id,
+                        "scaling_adjustment": 1,
+                        "adjustment_type": "change_in_capacity",
+                    },
+                }
+            }
+        )
+    )
     policy = policies["p"]
     policy.action, policy.status = "CREATE", "COMPLETE"
     policies.resource_by_refid = stack.resource_by_refid  # type: ignore[method-assign]
@@ -187,8 +215,10 @@ def test_configuration_of_haproxy() -> None:
     lines = haproxy.config(LISTENER, CHECK, ["10.0.0.1", "10.0.0.2"]).splitlines()
     assert "    bind *:80" in lines
     assert "    timeout check 5s" in lines
-    assert lines[-2:] == ["    server server1 10.0.0.1:8080 check inter 10s fall 3 rise 2",
-                          "    server server2 10.0.0.2:8080 check inter 10s fall 3 rise 2"]
+    assert lines[-2:] == [
+        "    server server1 10.0.0.1:8080 check inter 10s fall 3 rise 2",
+        "    server server2 10.0.0.2:8080 check inter 10s fall 3 rise 2",
+    ]
     assert haproxy.config(LISTENER, None, ["10.0.0.1"]).endswith("    server server1 10.0.0.1:8080\n")
 
 
@@ -208,8 +238,9 @@ def test_balancers_learn_of_members_before_and_after_each_batch(monkeypatch: pyt
         yield from ()
 
     monkeypatch.setattr(group, "_lb_reload", reload)
-    group.properties = group.t.freeze(properties={
-        **group.properties.data, "resource": test_resource(value="y")}).properties(group.properties_schema)
+    group.properties = group.t.freeze(
+        properties={**group.properties.data, "resource": test_resource(value="y")}
+    ).properties(group.properties_schema)
     all_of(group._replacing(0, 1, 0), group)
     first, second = sorted(members(group))
     assert left_out in ([{first}, {second}, set()], [{second}, {first}, set()])
@@ -217,13 +248,31 @@ def test_balancers_learn_of_members_before_and_after_each_batch(monkeypatch: pyt
 
 
 def test_balancers_use_the_members_in_service() -> None:
-    stack = ScalingStack(hot({"g": {"type": "OS::Heat::InstanceGroup", "properties": {
-        "AvailabilityZones": [], "LaunchConfigurationName": "lc", "Size": 2, "LoadBalancerNames": ["lb", "other"]}}}))
+    stack = ScalingStack(
+        hot(
+            {
+                "g": {
+                    "type": "OS::Heat::InstanceGroup",
+                    "properties": {
+                        "AvailabilityZones": [],
+                        "LaunchConfigurationName": "lc",
+                        "Size": 2,
+                        "LoadBalancerNames": ["lb", "other"],
+                    },
+                }
+            }
+        )
+    )
     group = stack["g"]
     stack.nested_stacks.children["child"] = {
-        "name": "x", "template": FakeStack(hot({"a": test_resource(), "b": test_resource(), "c": test_resource()})).t,
-        "action": "UPDATE", "status": "COMPLETE", "reason": "", "failed": ["b"],
-        "outputs": {"references": {"a": "id-a", "b": "id-b", "c": "id-c"}}}
+        "name": "x",
+        "template": FakeStack(hot({"a": test_resource(), "b": test_resource(), "c": test_resource()})).t,
+        "action": "UPDATE",
+        "status": "COMPLETE",
+        "reason": "",
+        "failed": ["b"],
+        "outputs": {"references": {"a": "id-a", "b": "id-b", "c": "id-c"}},
+    }
     group.record.nova_instance = "child"
     assert list(group._lb_reload()) == []
     assert stack.configured == [("lb", ["id-a", "id-c"]), ("other", ["id-a", "id-c"])]
@@ -233,8 +282,9 @@ def test_balancers_use_the_members_in_service() -> None:
 
 # what belongs to groups ---------------------------------------------------------------------------------------------
 def test_an_access_policy_names_resources_of_the_stack() -> None:
-    stack = FakeStack(hot({"p": {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["a"]}},
-                           "a": test_resource()}))
+    stack = FakeStack(
+        hot({"p": {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["a"]}}, "a": test_resource()})
+    )
     stack["p"].validate()
     assert stack["p"].access_allowed("a") and not stack["p"].access_allowed("b")
     nowhere = FakeStack(hot({"p": {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["b"]}}}))
@@ -242,25 +292,35 @@ def test_an_access_policy_names_resources_of_the_stack() -> None:
         nowhere["p"].validate()
 
 
-@pytest.mark.parametrize(("policies", "allowed"), [
-    (None, {"a": True, "b": True}),
-    (["p"], {"a": True, "b": False}),
-    (["p", "q"], {"a": False, "b": False}),
-    ([{"PolicyName": "of IAM"}], {"a": True, "b": True}),
-])
+@pytest.mark.parametrize(
+    ("policies", "allowed"),
+    [
+        (None, {"a": True, "b": True}),
+        (["p"], {"a": True, "b": False}),
+        (["p", "q"], {"a": False, "b": False}),
+        ([{"PolicyName": "of IAM"}], {"a": True, "b": True}),
+    ],
+)
 def test_what_a_user_may_read(policies: Any, allowed: dict[str, bool]) -> None:
-    stack = FakeStack(hot({
-        "p": {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["a"]}},
-        "q": {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["b"]}},
-        "a": test_resource(), "b": test_resource(),
-        "u": {"type": "AWS::IAM::User", "properties": {} if policies is None else {"Policies": policies}}}))
+    stack = FakeStack(
+        hot(
+            {
+                "p": {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["a"]}},
+                "q": {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["b"]}},
+                "a": test_resource(),
+                "b": test_resource(),
+                "u": {"type": "AWS::IAM::User", "properties": {} if policies is None else {"Policies": policies}},
+            }
+        )
+    )
     assert {name: stack["u"].access_allowed(name) for name in ("a", "b")} == allowed
 
 
 @pytest.mark.parametrize("policy", ["a", "nobody"])
 def test_a_user_with_a_policy_that_is_none_fails(policy: str) -> None:
-    stack = FakeStack(hot({"a": test_resource(),
-                           "u": {"type": "AWS::IAM::User", "properties": {"Policies": [policy]}}}))
+    stack = FakeStack(
+        hot({"a": test_resource(), "u": {"type": "AWS::IAM::User", "properties": {"Policies": [policy]}}})
+    )
     with pytest.raises(exception.ResourceFailure, match="The Referenced Attribute"):
         drive(lifecycle.create(stack["u"]), stack["u"])
 
@@ -271,21 +331,42 @@ def test_a_restarter_does_nothing() -> None:
     assert stack["r"].is_hidden()
 
 
-@pytest.mark.parametrize(("name", "properties", "size", "more", "tags"), [
-    ("OS::Heat::InstanceGroup", {"Size": 2}, 2, {}, [("metering.groupname", "g")]),
-    ("AWS::AutoScaling::AutoScalingGroup", {"MinSize": 1, "MaxSize": 3, "VPCZoneIdentifier": ["net"]}, 1,
-     {"SubnetId": "net"}, [("metering.groupname", "g"), ("metering.AutoScalingGroupName", "g")]),
-    ("AWS::AutoScaling::AutoScalingGroup",
-     {"MinSize": 1, "MaxSize": 3, "DesiredCapacity": 3, "Tags": [{"Key": "metering.x", "Value": "v"}]}, 3, {},
-     [("metering.x", "v"), ("metering.AutoScalingGroupName", "g")]),
-])
-def test_members_of_a_launch_configuration(name: str, properties: dict[str, Any], size: int, more: dict[str, Any],
-                                           tags: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(
+    ("name", "properties", "size", "more", "tags"),
+    [
+        ("OS::Heat::InstanceGroup", {"Size": 2}, 2, {}, [("metering.groupname", "g")]),
+        (
+            "AWS::AutoScaling::AutoScalingGroup",
+            {"MinSize": 1, "MaxSize": 3, "VPCZoneIdentifier": ["net"]},
+            1,
+            {"SubnetId": "net"},
+            [("metering.groupname", "g"), ("metering.AutoScalingGroupName", "g")],
+        ),
+        (
+            "AWS::AutoScaling::AutoScalingGroup",
+            {"MinSize": 1, "MaxSize": 3, "DesiredCapacity": 3, "Tags": [{"Key": "metering.x", "Value": "v"}]},
+            3,
+            {},
+            [("metering.x", "v"), ("metering.AutoScalingGroupName", "g")],
+        ),
+    ],
+)
+def test_members_of_a_launch_configuration(
+    name: str, properties: dict[str, Any], size: int, more: dict[str, Any], tags: list[tuple[str, str]]
+) -> None:
     """What was given of the launch configuration, with tags that name the group; instances unless mapped otherwise."""
     given = {"ImageId": "image", "InstanceType": "m1", "NovaSchedulerHints": [{"Key": "a", "Value": "b"}]}
-    stack = ScalingStack(hot({
-        "lc": {"type": "AWS::AutoScaling::LaunchConfiguration", "properties": given},
-        "g": {"type": name, "properties": {"AvailabilityZones": [], "LaunchConfigurationName": "lc", **properties}}}))
+    stack = ScalingStack(
+        hot(
+            {
+                "lc": {"type": "AWS::AutoScaling::LaunchConfiguration", "properties": given},
+                "g": {
+                    "type": name,
+                    "properties": {"AvailabilityZones": [], "LaunchConfigurationName": "lc", **properties},
+                },
+            }
+        )
+    )
     stack["lc"]._stored_properties_data = dict(stack["lc"].properties.data)
     Driver(lifecycle.create(stack["g"]), stack["g"]).run(until=Pause)
     (child,) = stack.nested_stacks.children.values()

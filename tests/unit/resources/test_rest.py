@@ -11,7 +11,7 @@ import pytest
 from openkeel_heat.clients import polling, rest
 from openkeel_heat.clients.service import RestClientPlugin
 from openkeel_heat.common import exceptions
-from openkeel_heat.resources.kit import attributes, lifecycle, properties, registry, rest as kit
+from openkeel_heat.resources.kit import acting, attributes, lifecycle, properties, registry, rest as kit
 from openkeel_heat.resources.kit.rest import ApiObject, RestResource
 from openkeel_heat.resources.kit.resuming import resume_action
 from tests.fixtures.rest_server import Collection, FakeCloud, RestServer
@@ -207,6 +207,22 @@ def test_a_creation_whose_answer_is_lost_finds_its_own(
     assert widget.data() == {}
 
 
+@pytest.mark.parametrize("answer", [b"<html>Welcome</html>", b"", {}, {"widget": {}}, {"widget": None}, []])
+def test_a_creation_with_an_answer_that_says_nothing_finds_its_own(
+    cloud: FakeCloud, service: RestServer, widgets: Collection, answer: Any
+) -> None:
+    """Something before the service answered in its place; what was made must not be forgotten."""
+
+    def create(request: Any) -> tuple[int, Any]:
+        widgets.create(request)
+        return 201, answer
+
+    service.route("POST", "/widgets", create)
+    res = make(cloud)
+    drive(lifecycle.create(res), res)
+    assert [res.resource_id] == list(widgets.objects)
+
+
 def test_a_creation_that_did_not_arrive_is_repeated(cloud: FakeCloud, service: RestServer, widgets: Collection) -> None:
     service.fault("POST", "/widgets", cut=True)
     created(cloud)
@@ -235,6 +251,21 @@ def test_who_deletes_looks_for_what_may_have_been_made(
         driver.run()
     assert widget.resource_id is None and len(widgets.objects) == 1
     widget.data_set(kit.UNSURE, "1")
+    assert drive(lifecycle.delete(widget), widget).short[-1] == "DELETE_COMPLETE"
+    assert widgets.objects == {}
+
+
+@pytest.mark.parametrize("carried_out", [True, False])
+def test_a_service_that_broke_down_over_a_creation(
+    cloud: FakeCloud, service: RestServer, widgets: Collection, carried_out: bool
+) -> None:
+    """Nobody knows whether there is an object: it is not made again, and who deletes the resource looks for it."""
+    service.fault("POST", "/widgets", status=500, message="no disk", after=carried_out)
+    widget = make(cloud)
+    driver = Driver(lifecycle.create(widget), widget)
+    with pytest.raises(exceptions.ResourceFailure, match="no disk"):
+        driver.run()
+    assert service.count("POST") == 1 and len(widgets.objects) == int(carried_out)
     assert drive(lifecycle.delete(widget), widget).short[-1] == "DELETE_COMPLETE"
     assert widgets.objects == {}
 
@@ -272,7 +303,7 @@ def test_a_storm_of_failures_is_waited_out(cloud: FakeCloud, service: RestServer
 def test_patience_ends(
     cloud: FakeCloud, service: RestServer, widgets: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lifecycle, "LONGEST_PATIENCE", 1.0)
+    monkeypatch.setattr(acting, "LONGEST_PATIENCE", 1.0)
     service.fault("POST", "/widgets", times=1000, status=503, message="closed")
     widget = make(cloud)
     driver = Driver(lifecycle.create(widget), widget)
@@ -340,12 +371,12 @@ def test_a_service_that_stays_away_is_asked_less_and_less() -> None:
     """Not at all any more after two minutes; one that says how long it needs is asked then."""
     error, waited, pauses = RuntimeError("away"), 0.0, []
     error.again_in = 0.3  # type: ignore[attr-defined]
-    while waited <= lifecycle.LONGEST_PATIENCE:
-        pause, waited = lifecycle._pause_asked(error, waited)
+    while waited <= acting.LONGEST_PATIENCE:
+        pause, waited = acting.pause_asked(error, waited)
         pauses.append(pause)
-    assert pauses == sorted(pauses) and pauses[0] == 0.3 and pauses[-1] == lifecycle.LONGEST_PAUSE
+    assert pauses == sorted(pauses) and pauses[0] == 0.3 and pauses[-1] == acting.LONGEST_PAUSE
     assert len(pauses) < 30
     with pytest.raises(RuntimeError, match="away"):
-        lifecycle._pause_asked(error, waited)
+        acting.pause_asked(error, waited)
     error.again_in = 20.0  # type: ignore[attr-defined]
-    assert lifecycle._pause_asked(error, 1.0) == (20.0, 21.0)
+    assert acting.pause_asked(error, 1.0) == (20.0, 21.0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arithmetic of scaling: new sizes, batches, cooldowns; templates of groups; handlers in steps."""
+
 from __future__ import annotations
 
 import datetime
@@ -15,30 +16,33 @@ EARLIER, LATER = "2026-01-31T11:59:30", "2026-01-31T12:00:30.5"
 EXACT, CHANGE, PERCENT = scaling.ADJUSTMENT_TYPES
 
 
-@pytest.mark.parametrize(("current", "adjustment", "kind", "step", "wanted"), [
-    (3, 1, CHANGE, None, 4),
-    (3, -1, CHANGE, None, 2),
-    (3, 9, CHANGE, None, 8),       # no more than the maximum
-    (3, -9, CHANGE, None, 1),      # no fewer than the minimum
-    (3, 1.9, CHANGE, None, 4),     # members are whole
-    (3, -1.9, CHANGE, None, 2),
-    (3, 5, EXACT, None, 5),
-    (3, 0, EXACT, None, 1),
-    (3, 5.9, EXACT, None, 5),
-    (4, 50, PERCENT, None, 6),
-    (4, 60, PERCENT, None, 6),     # 2.4 members more are 2
-    (4, -60, PERCENT, None, 2),
-    (4, 5, PERCENT, None, 5),      # a fifth of a member is one
-    (4, -5, PERCENT, None, 3),
-    (4, 5, PERCENT, 3, 7),         # at least three
-    (4, -50, PERCENT, 3, 1),
-    (6, 100, PERCENT, 3, 8),
-    (4, 0, PERCENT, 3, 4),         # nothing is nothing
-    (4, 1, CHANGE, 3, 5),          # a step has a meaning for percentages only
-    (3, 1, "ChangeInCapacity", None, 4),
-    (3, 5, "ExactCapacity", None, 5),
-    (4, 50, "PercentChangeInCapacity", None, 6),
-])
+@pytest.mark.parametrize(
+    ("current", "adjustment", "kind", "step", "wanted"),
+    [
+        (3, 1, CHANGE, None, 4),
+        (3, -1, CHANGE, None, 2),
+        (3, 9, CHANGE, None, 8),  # no more than the maximum
+        (3, -9, CHANGE, None, 1),  # no fewer than the minimum
+        (3, 1.9, CHANGE, None, 4),  # members are whole
+        (3, -1.9, CHANGE, None, 2),
+        (3, 5, EXACT, None, 5),
+        (3, 0, EXACT, None, 1),
+        (3, 5.9, EXACT, None, 5),
+        (4, 50, PERCENT, None, 6),
+        (4, 60, PERCENT, None, 6),  # 2.4 members more are 2
+        (4, -60, PERCENT, None, 2),
+        (4, 5, PERCENT, None, 5),  # a fifth of a member is one
+        (4, -5, PERCENT, None, 3),
+        (4, 5, PERCENT, 3, 7),  # at least three
+        (4, -50, PERCENT, 3, 1),
+        (6, 100, PERCENT, 3, 8),
+        (4, 0, PERCENT, 3, 4),  # nothing is nothing
+        (4, 1, CHANGE, 3, 5),  # a step has a meaning for percentages only
+        (3, 1, "ChangeInCapacity", None, 4),
+        (3, 5, "ExactCapacity", None, 5),
+        (4, 50, "PercentChangeInCapacity", None, 6),
+    ],
+)
 def test_new_capacity(current: int, adjustment: float, kind: str, step: int | None, wanted: int) -> None:
     assert scaling.calculate_new_capacity(current, adjustment, kind, step, 1, 8) == wanted
 
@@ -52,16 +56,19 @@ def test_of_limits_that_contradict_each_other_the_maximum_holds() -> None:
     assert scaling.calculate_new_capacity(3, 1, CHANGE, None, 5, 2) == 2
 
 
-@pytest.mark.parametrize(("target", "capacity", "size", "in_service", "wanted"), [
-    (0, 0, 1, 0, []),
-    (3, 3, 1, 0, [(3, 1), (3, 1), (3, 1)]),
-    (3, 3, 2, 0, [(3, 2), (3, 1)]),
-    (3, 3, 5, 0, [(3, 3)]),
-    (3, 3, 1, 3, [(4, 1), (4, 1), (4, 1), (3, 0)]),
-    (3, 3, 2, 3, [(5, 2), (4, 1), (3, 0)]),
-    (3, 3, 2, 2, [(4, 2), (3, 1)]),
-    (2, 4, 1, 0, [(2, 1), (2, 1)]),
-])
+@pytest.mark.parametrize(
+    ("target", "capacity", "size", "in_service", "wanted"),
+    [
+        (0, 0, 1, 0, []),
+        (3, 3, 1, 0, [(3, 1), (3, 1), (3, 1)]),
+        (3, 3, 2, 0, [(3, 2), (3, 1)]),
+        (3, 3, 5, 0, [(3, 3)]),
+        (3, 3, 1, 3, [(4, 1), (4, 1), (4, 1), (3, 0)]),
+        (3, 3, 2, 3, [(5, 2), (4, 1), (3, 0)]),
+        (3, 3, 2, 2, [(4, 2), (3, 1)]),
+        (2, 4, 1, 0, [(2, 1), (2, 1)]),
+    ],
+)
 def test_batches(target: int, capacity: int, size: int, in_service: int, wanted: list[tuple[int, int]]) -> None:
     assert list(scaling.batches(target, capacity, size, in_service)) == wanted
 
@@ -70,8 +77,9 @@ def test_batches(target: int, capacity: int, size: int, in_service: int, wanted:
 @pytest.mark.parametrize("capacity", range(6))
 @pytest.mark.parametrize("size", [1, 2, 9])
 @pytest.mark.parametrize("in_service", [0, 1, 3, 9])
-def test_batches_end_with_the_size_and_every_member_changed(target: int, capacity: int, size: int,
-                                                           in_service: int) -> None:
+def test_batches_end_with_the_size_and_every_member_changed(
+    target: int, capacity: int, size: int, in_service: int
+) -> None:
     plan = list(scaling.batches(target, capacity, size, in_service))
     assert len(plan) <= target + 2
     assert ([capacity, *(step[0] for step in plan)])[-1] == target
@@ -84,39 +92,49 @@ def test_batches_end_with_the_size_and_every_member_changed(target: int, capacit
 BUSY, RESTING = "due to scaling activity", "due to cooldown, cooldown 60"
 
 
-@pytest.mark.parametrize(("metadata", "cooldown", "refusal"), [
-    ({}, 60, None),
-    ({"scaling_in_progress": False}, 60, None),
-    ({"scaling_in_progress": True}, 60, BUSY),
-    ({"scaling_in_progress": True, "cooldown_end": {EARLIER: ""}}, 0, BUSY),
-    ({"cooldown_end": {LATER: ""}}, 60, RESTING),
-    ({"cooldown_end": {EARLIER: ""}}, 60, None),
-    ({"cooldown_end": {LATER: ""}}, 0, "due to cooldown, cooldown 0"),    # another policy began it
-    ({"cooldown_end": {LATER: ""}}, None, "due to cooldown, cooldown 0"),
-    ({"cooldown_end": {LATER: ""}}, -5, "due to cooldown, cooldown 0"),
-    ({"cooldown_end": {LATER: ""}}, 0.5, "due to cooldown, cooldown 0.5"),
-    # as older releases wrote it: the moment of the last change
-    ({"cooldown": {EARLIER: ""}}, 60, RESTING),
-    ({"cooldown": {EARLIER: ""}}, 20, None),
-    ({"cooldown": {EARLIER: ""}}, 0, None),
-    ({EARLIER: "ChangeInCapacity : 1"}, 60, RESTING),
-    ({EARLIER: "ChangeInCapacity : 1"}, 20, None),
-    ({EARLIER: "ChangeInCapacity : 1", "scaling_in_progress": False}, 60, RESTING),
-    # what is no moment: metadata of the template
-    ({"role": "web"}, 60, None),
-    ({"cooldown_end": {}}, 60, None),
-])
+@pytest.mark.parametrize(
+    ("metadata", "cooldown", "refusal"),
+    [
+        ({}, 60, None),
+        ({"scaling_in_progress": False}, 60, None),
+        ({"scaling_in_progress": True}, 60, BUSY),
+        ({"scaling_in_progress": True, "cooldown_end": {EARLIER: ""}}, 0, BUSY),
+        ({"cooldown_end": {LATER: ""}}, 60, RESTING),
+        ({"cooldown_end": {EARLIER: ""}}, 60, None),
+        ({"cooldown_end": {LATER: ""}}, 0, "due to cooldown, cooldown 0"),  # another policy began it
+        ({"cooldown_end": {LATER: ""}}, None, "due to cooldown, cooldown 0"),
+        ({"cooldown_end": {LATER: ""}}, -5, "due to cooldown, cooldown 0"),
+        ({"cooldown_end": {LATER: ""}}, 0.5, "due to cooldown, cooldown 0.5"),
+        # as older releases wrote it: the moment of the last change
+        ({"cooldown": {EARLIER: ""}}, 60, RESTING),
+        ({"cooldown": {EARLIER: ""}}, 20, None),
+        ({"cooldown": {EARLIER: ""}}, 0, None),
+        ({EARLIER: "ChangeInCapacity : 1"}, 60, RESTING),
+        ({EARLIER: "ChangeInCapacity : 1"}, 20, None),
+        ({EARLIER: "ChangeInCapacity : 1", "scaling_in_progress": False}, 60, RESTING),
+        # what is no moment: metadata of the template
+        ({"role": "web"}, 60, None),
+        ({"cooldown_end": {}}, 60, None),
+    ],
+)
 def test_refusal(metadata: dict[str, Any], cooldown: float | None, refusal: str | None) -> None:
     assert scaling.refusal(metadata, cooldown, NOW) == refusal
 
 
-@pytest.mark.parametrize(("metadata", "cooldown", "changed", "wanted"), [
-    ({"role": "web", "scaling_in_progress": True}, 60, True,
-     {"role": "web", "cooldown_end": {"2026-01-31T12:01:00": "why"}}),
-    ({}, None, True, {"cooldown_end": {"2026-01-31T12:00:00": "why"}}),
-    ({"cooldown_end": {LATER: "former"}}, 1, True, {"cooldown_end": {LATER: "why"}}),
-    ({"cooldown_end": {LATER: "former"}}, 600, False, {"cooldown_end": {LATER: "former"}}),
-])
+@pytest.mark.parametrize(
+    ("metadata", "cooldown", "changed", "wanted"),
+    [
+        (
+            {"role": "web", "scaling_in_progress": True},
+            60,
+            True,
+            {"role": "web", "cooldown_end": {"2026-01-31T12:01:00": "why"}},
+        ),
+        ({}, None, True, {"cooldown_end": {"2026-01-31T12:00:00": "why"}}),
+        ({"cooldown_end": {LATER: "former"}}, 1, True, {"cooldown_end": {LATER: "why"}}),
+        ({"cooldown_end": {LATER: "former"}}, 600, False, {"cooldown_end": {LATER: "former"}}),
+    ],
+)
 def test_finished(metadata: dict[str, Any], cooldown: float | None, changed: bool, wanted: dict[str, Any]) -> None:
     assert scaling.finished(metadata, cooldown, "why", changed, NOW) == {**wanted, "scaling_in_progress": False}
 
@@ -127,8 +145,9 @@ def test_reset() -> None:
 
 
 # templates ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("version", [("heat_template_version", "2015-04-30"),
-                                     ("HeatTemplateFormatVersion", "2012-12-12")])
+@pytest.mark.parametrize(
+    "version", [("heat_template_version", "2015-04-30"), ("HeatTemplateFormatVersion", "2012-12-12")]
+)
 def test_members_are_read_as_they_were_written(version: tuple[str, str]) -> None:
     members = [("a", {"type": "T", "properties": {"type": 1}, "metadata": {}}), ("b", {"type": "T"})]
     template = groups.make_template(members, {"refs": 1}, version)
@@ -137,11 +156,16 @@ def test_members_are_read_as_they_were_written(version: tuple[str, str]) -> None
 
 
 def test_a_template_of_cloudformation() -> None:
-    template = groups.make_template([("a", {"type": "T", "deletion_policy": "Retain"})], {"o": {"Ref": "a"}},
-                                    ("HeatTemplateFormatVersion", "2012-12-12"))
-    assert template == {"HeatTemplateFormatVersion": "2012-12-12",
-                        "Resources": {"a": {"Type": "T", "DeletionPolicy": "Retain"}},
-                        "Outputs": {"o": {"Value": {"Ref": "a"}}}}
+    template = groups.make_template(
+        [("a", {"type": "T", "deletion_policy": "Retain"})],
+        {"o": {"Ref": "a"}},
+        ("HeatTemplateFormatVersion", "2012-12-12"),
+    )
+    assert template == {
+        "HeatTemplateFormatVersion": "2012-12-12",
+        "Resources": {"a": {"Type": "T", "DeletionPolicy": "Retain"}},
+        "Outputs": {"o": {"Value": {"Ref": "a"}}},
+    }
 
 
 # steps --------------------------------------------------------------------------------------------------------------

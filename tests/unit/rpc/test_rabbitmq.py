@@ -93,6 +93,21 @@ def serve(servers: list[Any], topic: str, endpoint: Any, name: str) -> None:
     servers.append(made)
 
 
+def test_a_call_that_reaches_a_server_which_ends(bus: list[Any], context: RequestContext) -> None:
+    """Its broker does not know that it stops; another one answers, and nobody waits in vain."""
+    serve(bus, methods.ENGINE, Engine(), "ends")
+    ending = bus.pop()
+    ending.stop()
+    answers: list[Any] = []
+    caller = threading.Thread(target=lambda: answers.append(EngineClient().show_stack(context, "s")), daemon=True)
+    caller.start()
+    caller.join(1)  # by then the call was delivered
+    ending.wait()
+    serve(bus, methods.ENGINE, Engine(), "stays")
+    caller.join(30)
+    assert answers == [["p", ["member"], "s", True]]
+
+
 def test_calls_and_errors(bus: list[Any], context: RequestContext) -> None:
     serve(bus, methods.ENGINE, Engine(), "host")
     client = EngineClient()
@@ -242,5 +257,3 @@ def test_our_client_and_their_server(bus: list[Any], vhost: str, context: Reques
             client.show_stack(context, "odd")
     finally:
         process.communicate("stop\n", timeout=30)
-
-

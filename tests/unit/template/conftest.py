@@ -10,5 +10,5 @@ from openkeel_heat.template import constraints, environment
 
 @pytest.fixture(autouse=True)
 def nothing_global(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment, '_global', None)
-    monkeypatch.setattr(constraints, '_custom_lookup', None)
+    monkeypatch.setattr(environment, "_global", None)
+    monkeypatch.setattr(constraints, "_custom_lookup", None)

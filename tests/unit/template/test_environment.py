@@ -15,12 +15,12 @@ from tests.unit.template.helpers import template
 
 class Plugin:
     class support_status:
-        status = 'SUPPORTED'
-        version = '1.0'
+        status = "SUPPORTED"
+        version = "1.0"
 
     @classmethod
     def getdoc(cls) -> str:
-        return 'A plugin.'
+        return "A plugin."
 
 
 class Kit:
@@ -28,7 +28,7 @@ class Kit:
         return Plugin
 
     def read_template(self, template_name: str, user_resource: bool) -> str:
-        return 'text of %s for %s' % (template_name, 'user' if user_resource else 'operator')
+        return "text of %s for %s" % (template_name, "user" if user_resource else "operator")
 
     def generate_class(self, name: str, data: str, param_defaults: Any) -> Any:
         return name, data, dict(param_defaults)
@@ -36,44 +36,43 @@ class Kit:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Environment:
-    monkeypatch.setattr(registry, '_kit', Kit())
+    monkeypatch.setattr(registry, "_kit", Kit())
     env = Environment({}, user_env=False)
-    env.register_class('OS::A', Plugin)
-    env.load({'resource_registry': {'OS::Mapped': 'OS::A', 'OS::File': 'file:///etc/t.yaml'}})
+    env.register_class("OS::A", Plugin)
+    env.load({"resource_registry": {"OS::Mapped": "OS::A", "OS::File": "file:///etc/t.yaml"}})
     environment.set_global(env)
     return env
 
 
 def test_classes_are_loaded_when_asked_for(known: Environment) -> None:
     loaded = []
-    known.register_class('OS::Lazy', environment.LazyClass(lambda: loaded.append(1) or Plugin))
-    assert Environment().get_resource_info('OS::Lazy').name == 'OS::Lazy'
+    known.register_class("OS::Lazy", environment.LazyClass(lambda: loaded.append(1) or Plugin))
+    assert Environment().get_resource_info("OS::Lazy").name == "OS::Lazy"
     assert not loaded
-    assert Environment().get_class('OS::Lazy') is Plugin
-    assert Environment().get_class_to_instantiate('OS::Lazy') is Plugin
+    assert Environment().get_class("OS::Lazy") is Plugin
+    assert Environment().get_class_to_instantiate("OS::Lazy") is Plugin
     assert loaded == [1]
 
 
 def test_the_global_environment_may_be_made_late(known: Environment) -> None:
     environment.set_global(lambda: known)
-    assert Environment().get_class('OS::A') is Plugin
+    assert Environment().get_class("OS::A") is Plugin
 
 
 def test_a_mapping_of_the_operator_is_kept_with_the_stack(known: Environment) -> None:
     env = Environment()
-    env.get_class('OS::Mapped')
-    assert env.registry.as_dict() == {'resources': {}, 'OS::Mapped': 'OS::A'}
+    env.get_class("OS::Mapped")
+    assert env.registry.as_dict() == {"resources": {}, "OS::Mapped": "OS::A"}
 
 
 def test_an_entry_for_one_resource_does_not_become_that_of_all(known: Environment) -> None:
-    env = Environment({'resource_registry': {'resources': {'r': {'My::T': 'OS::A'}}}})
-    assert env.get_class('My::T', 'r') is Plugin
+    env = Environment({"resource_registry": {"resources": {"r": {"My::T": "OS::A"}}}})
+    assert env.get_class("My::T", "r") is Plugin
     with pytest.raises(exception.EntityNotFound):
-        env.get_class('My::T', 'other')
+        env.get_class("My::T", "other")
 
 
-def test_a_class_is_looked_up_once_until_something_changes(
-        known: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_is_looked_up_once_until_something_changes(known: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     original = registry.ResourceRegistry.get_resource_info
 
@@ -81,104 +80,111 @@ def test_a_class_is_looked_up_once_until_something_changes(
         asked.append(resource_type)
         return original(self, resource_type, *args, **kwargs)
 
-    monkeypatch.setattr(registry.ResourceRegistry, 'get_resource_info', ask)
-    env = Environment({'resource_registry': {'My::T': 'OS::A'}})
+    monkeypatch.setattr(registry.ResourceRegistry, "get_resource_info", ask)
+    env = Environment({"resource_registry": {"My::T": "OS::A"}})
 
     def classes(*names: str) -> list[Any]:
-        return [env.registry.get_class_to_instantiate('My::T', name) for name in names]
+        return [env.registry.get_class_to_instantiate("My::T", name) for name in names]
 
-    assert classes(*(f'r{number}' for number in range(100))) == [Plugin] * 100
-    assert asked.count('My::T') == 1
+    assert classes(*(f"r{number}" for number in range(100))) == [Plugin] * 100
+    assert asked.count("My::T") == 1
 
     class Other(Plugin):
         pass
 
-    known.register_class('OS::B', Other)
-    env.registry.load({'My::T': 'OS::B'})
-    assert classes('r') == [Other]
-    known.register_class('OS::B', Plugin)
-    assert classes('r') == [Plugin]
-    env.registry.load({'resources': {'s': {'My::T': 'OS::A'}, 't': {'hooks': 'pre-create'}}})
-    known.register_class('OS::B', Other)
-    assert classes('r', 's', 't', 's') == [Other, Plugin, Other, Plugin]
-    env.registry.load({'My::T': None})
-    assert classes('s') == [Plugin]
+    known.register_class("OS::B", Other)
+    env.registry.load({"My::T": "OS::B"})
+    assert classes("r") == [Other]
+    known.register_class("OS::B", Plugin)
+    assert classes("r") == [Plugin]
+    env.registry.load({"resources": {"s": {"My::T": "OS::A"}, "t": {"hooks": "pre-create"}}})
+    known.register_class("OS::B", Other)
+    assert classes("r", "s", "t", "s") == [Other, Plugin, Other, Plugin]
+    env.registry.load({"My::T": None})
+    assert classes("s") == [Plugin]
     for _ in range(2):  # what is not found is not remembered
         with pytest.raises(exception.StackValidationFailed):
-            classes('r')
+            classes("r")
 
 
 def test_templates_as_types(known: Environment) -> None:
-    env = Environment({'resource_registry': {'My::T': 'x.yaml'}, 'parameter_defaults': {'p': 1}})
-    assert env.get_class('My::T', files={'x.yaml': 'given'}) == ('My::T', 'given', {'p': 1})
-    assert env.get_class('My::T') == ('My::T', 'text of x.yaml for user', {'p': 1})
-    assert env.get_class('OS::File')[1] == 'text of file:///etc/t.yaml for operator'
-    info = env.get_resource_info('My::T')
+    env = Environment({"resource_registry": {"My::T": "x.yaml"}, "parameter_defaults": {"p": 1}})
+    assert env.get_class("My::T", files={"x.yaml": "given"}) == ("My::T", "given", {"p": 1})
+    assert env.get_class("My::T") == ("My::T", "text of x.yaml for user", {"p": 1})
+    assert env.get_class("OS::File")[1] == "text of file:///etc/t.yaml for operator"
+    info = env.get_resource_info("My::T")
     env.registry.remove_item(info)
     with pytest.raises(exception.EntityNotFound):
-        env.get_resource_info('My::T')
+        env.get_resource_info("My::T")
 
 
 def test_types_are_listed(known: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    known.register_class('OS::B', Plugin)
-    assert known.get_types() == ['OS::A', 'OS::File', 'OS::B']
-    assert known.get_types(type_name='OS::[AB]$') == ['OS::A', 'OS::B']
-    assert known.get_types(type_name='(') == []
-    assert known.get_types(version='2.0') == []
-    assert known.get_types(support_status='DEPRECATED') == []
-    assert known.get_types(type_name='OS::A', with_description=True) == [
-        {'resource_type': 'OS::A', 'description': 'A plugin.'}]
-    monkeypatch.setattr(registry, '_default_allowed', lambda context, name, cls: name == 'OS::B')
-    assert known.get_types('context') == ['OS::B']
-    with pytest.raises(exception.Invalid, match='Invalid support status'):
-        known.get_types(support_status='bogus')
+    known.register_class("OS::B", Plugin)
+    assert known.get_types() == ["OS::A", "OS::File", "OS::B"]
+    assert known.get_types(type_name="OS::[AB]$") == ["OS::A", "OS::B"]
+    assert known.get_types(type_name="(") == []
+    assert known.get_types(version="2.0") == []
+    assert known.get_types(support_status="DEPRECATED") == []
+    assert known.get_types(type_name="OS::A", with_description=True) == [
+        {"resource_type": "OS::A", "description": "A plugin."}
+    ]
+    monkeypatch.setattr(registry, "_default_allowed", lambda context, name, cls: name == "OS::B")
+    assert known.get_types("context") == ["OS::B"]
+    with pytest.raises(exception.Invalid, match="Invalid support status"):
+        known.get_types(support_status="bogus")
 
 
 def test_an_environment_does_not_share_its_defaults() -> None:
-    given = {'parameter_defaults': {'p': 1}}
-    Environment(given).load({'parameter_defaults': {'p': 2}})
-    assert given == {'parameter_defaults': {'p': 1}}
+    given = {"parameter_defaults": {"p": 1}}
+    Environment(given).load({"parameter_defaults": {"p": 2}})
+    assert given == {"parameter_defaults": {"p": 1}}
 
 
 def test_a_directory_of_environments(tmp_path: Any) -> None:
-    (tmp_path / 'a.yaml').write_text('resource_registry: {A: B}')
-    (tmp_path / 'b.yaml').write_text('resource_registry: [')
-    (tmp_path / 'c.yaml').write_text('resource_registry: {resources: {a: {hooks: bogus}}}')
-    (tmp_path / 'd.yaml').write_text('resource_registry: {C: D}')
+    (tmp_path / "a.yaml").write_text("resource_registry: {A: B}")
+    (tmp_path / "b.yaml").write_text("resource_registry: [")
+    (tmp_path / "c.yaml").write_text("resource_registry: {resources: {a: {hooks: bogus}}}")
+    (tmp_path / "d.yaml").write_text("resource_registry: {C: D}")
     env = Environment({}, user_env=False)
     environment.read_global_environment(env, str(tmp_path))
-    assert {name for name in env.registry._registry if name != 'resources'} == {'A', 'C'}
+    assert {name for name in env.registry._registry if name != "resources"} == {"A", "C"}
 
 
 def merged(template_source: str, *files: str, **before: Any) -> dict[str, Any]:
-    names = ['env%d' % n for n in range(len(files))]
-    params: dict[str, Any] = {'parameters': {}, 'parameter_defaults': {}, 'resource_registry': {}, **before}
+    names = ["env%d" % n for n in range(len(files))]
+    params: dict[str, Any] = {"parameters": {}, "parameter_defaults": {}, "resource_registry": {}, **before}
     tmpl = template(template_source)
     env_merge.merge_environments(names, dict(zip(names, files, strict=True)), params, tmpl.param_schemata())
     return params
 
 
-STRATEGY = 'parameter_merge_strategies: {p: %s}\n'
+STRATEGY = "parameter_merge_strategies: {p: %s}\n"
 
 
-@pytest.mark.parametrize(('kind', 'strategy', 'first', 'second', 'value'), [
-    ('number', 'merge', '1', '2.5', 3.5),
-    ('string', 'merge', 'a', 'b', 'ab'),
-    ('comma_delimited_list', 'merge', '"a,b"', 'c', 'a,b,c'),
-    ('comma_delimited_list', 'merge', '[a]', '"b,c"', ['a', 'b', 'c']),
-    ('json', 'merge', '{a: {x: 1}}', '{a: {y: 2}}', {'a': {'y': 2}}),
-    ('json', 'deep_merge', '{a: {x: 1, n: 1}}', '{a: {y: 2, n: 2}}', {'a': {'x': 1, 'y': 2, 'n': 2}}),
-    ('json', 'deep_merge', '{a: b, l: [1]}', '{a: c, l: [2]}', {'a': 'bc', 'l': [1, 2]}),
-    ('json', 'deep_merge', '{a: 1}', '{a: text}', {'a': 'text'}),
-])
+@pytest.mark.parametrize(
+    ("kind", "strategy", "first", "second", "value"),
+    [
+        ("number", "merge", "1", "2.5", 3.5),
+        ("string", "merge", "a", "b", "ab"),
+        ("comma_delimited_list", "merge", '"a,b"', "c", "a,b,c"),
+        ("comma_delimited_list", "merge", "[a]", '"b,c"', ["a", "b", "c"]),
+        ("json", "merge", "{a: {x: 1}}", "{a: {y: 2}}", {"a": {"y": 2}}),
+        ("json", "deep_merge", "{a: {x: 1, n: 1}}", "{a: {y: 2, n: 2}}", {"a": {"x": 1, "y": 2, "n": 2}}),
+        ("json", "deep_merge", "{a: b, l: [1]}", "{a: c, l: [2]}", {"a": "bc", "l": [1, 2]}),
+        ("json", "deep_merge", "{a: 1}", "{a: text}", {"a": "text"}),
+    ],
+)
 def test_merge_strategies(kind: str, strategy: str, first: str, second: str, value: Any) -> None:
     head = STRATEGY % strategy
-    result = merged('parameters: {p: {type: %s}}' % kind, head + 'parameters: {p: %s}' % first,
-                    head + 'parameters: {p: %s}' % second)
-    assert result['parameters'] == {'p': value}
+    result = merged(
+        "parameters: {p: {type: %s}}" % kind,
+        head + "parameters: {p: %s}" % first,
+        head + "parameters: {p: %s}" % second,
+    )
+    assert result["parameters"] == {"p": value}
 
 
 def test_merging_leaves_the_files_alone() -> None:
-    first = {'a': [1]}
-    assert env_merge.merge_map(first, {'a': [2]}, deep_merge=True) == {'a': [1, 2]}
-    assert first == {'a': [1]}
+    first = {"a": [1]}
+    assert env_merge.merge_map(first, {"a": [2]}, deep_merge=True) == {"a": [1, 2]}
+    assert first == {"a": [1]}

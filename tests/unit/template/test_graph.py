@@ -56,22 +56,22 @@ def test_a_node_taken_out_leaves_no_trace(edges: list[tuple[int, int | None]], n
 
 def test_a_circle_is_told_with_all_that_is_in_or_behind_it() -> None:
     with pytest.raises(exception.CircularDependencyException) as caught:
-        list(Dependencies([('a', 'b'), ('b', 'a'), ('c', 'a'), ('d', None)]))
-    assert str(caught.value) == 'Circular Dependency Found: {b: {a}, a: {b}, c: {a}}'
+        list(Dependencies([("a", "b"), ("b", "a"), ("c", "a"), ("d", None)]))
+    assert str(caught.value) == "Circular Dependency Found: {b: {a}, a: {b}, c: {a}}"
 
 
 def test_a_part_is_the_node_and_what_needs_it() -> None:
-    graph = Dependencies([('a', 'b'), ('b', 'c'), ('x', 'y')])
-    assert sorted(graph['c'].edges()) == [('a', 'b'), ('b', 'c')]
-    assert sorted(graph['a'].edges()) == [('a', None)]
+    graph = Dependencies([("a", "b"), ("b", "c"), ("x", "y")])
+    assert sorted(graph["c"].edges()) == [("a", "b"), ("b", "c")]
+    assert sorted(graph["a"].edges()) == [("a", None)]
     with pytest.raises(KeyError):
-        graph['z']
+        graph["z"]
     with pytest.raises(KeyError):
-        graph.requires('z')
+        graph.requires("z")
 
 
 def test_other_keys() -> None:
-    graph = Dependencies([('a', 'b'), ('c', None)]).translate(str.upper)
+    graph = Dependencies([("a", "b"), ("c", None)]).translate(str.upper)
     assert sorted(map(repr, graph.edges())) == ["('A', 'B')", "('C', None)"]
 
 

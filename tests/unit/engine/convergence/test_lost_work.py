@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages that are lost, doubled and out of order, and work that another engine left or has."""
+
 from __future__ import annotations
 
 import collections
@@ -18,6 +19,7 @@ from openkeel_heat.db import nodes, recovery, resources, session, stacks, sync_p
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine.convergence.recovery import Recovery
 from openkeel_heat.engine.nested import EngineNestedStacks
+from openkeel_heat.resources.heat.test_resource import TestResource
 from openkeel_heat.rpc import messaging
 from tests.fixtures import templates
 from tests.fixtures.polling import until
@@ -27,6 +29,7 @@ hot, resource = templates.hot, templates.resource
 
 
 # messages -----------------------------------------------------------------------------------------------------------
+
 
 class Faults:
     """Loses, doubles and delays casts of nodes."""
@@ -39,12 +42,12 @@ class Faults:
     def check_resource(self, context: Any, *args: Any, **kwargs: Any) -> None:
         value = self.random.random()
         if value < self.lose:
-            self.counts['lost'] += 1
+            self.counts["lost"] += 1
             return
-        self.counts['sent'] += 1
+        self.counts["sent"] += 1
         times = 1
         if value > 1 - self.double:
-            self.counts['doubled'] += 1
+            self.counts["doubled"] += 1
             times = 2
         for _ in range(times):
             timer = threading.Timer(self.random.uniform(0, 0.05), self.worker.check_resource, (context, *args), kwargs)
@@ -54,11 +57,11 @@ class Faults:
         self.worker.cancel_check_resource(*args)
 
 
-@pytest.mark.parametrize('seed', [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_lost_doubled_and_late_messages(life, seed, monkeypatch):
     hub = life.hub
     faults = Faults(seed, hub.worker_client, lose=0.2, double=0.4)
-    monkeypatch.setattr(hub, 'worker_client', faults)
+    monkeypatch.setattr(hub, "worker_client", faults)
     looking = Recovery(hub)
     with crowded(hub):
         life.create(templates.flat(), wait=False)
@@ -66,50 +69,95 @@ def test_lost_doubled_and_late_messages(life, seed, monkeypatch):
         def settled(action: str) -> bool:
             looking.scan()
             row = life.row
-            assert row.status != 'FAILED', row.status_reason
-            return (row.action, row.status) == (action, 'COMPLETE')
-        until(lambda: settled('CREATE'), 'created', 30)
-        life.update(templates.flat(salt='2', generation='y', extra='e'), wait=False)
-        until(lambda: settled('UPDATE'), 'updated', 30)
-        assert set(life.resources()) == {'a', 'b', 'd', 'e'}
-        made = collections.Counter(event for event in life.events() if event[1] == 'CREATE_COMPLETE')
-        assert made == {(life.name, 'CREATE_COMPLETE'): 1, ('a', 'CREATE_COMPLETE'): 1, ('b', 'CREATE_COMPLETE'): 1,
-                        ('c', 'CREATE_COMPLETE'): 1, ('d', 'CREATE_COMPLETE'): 2, ('e', 'CREATE_COMPLETE'): 1}
+            assert row.status != "FAILED", row.status_reason
+            return (row.action, row.status) == (action, "COMPLETE")
+
+        until(lambda: settled("CREATE"), "created", 30)
+        life.update(templates.flat(salt="2", generation="y", extra="e"), wait=False)
+        until(lambda: settled("UPDATE"), "updated", 30)
+        assert set(life.resources()) == {"a", "b", "d", "e"}
+        made = collections.Counter(event for event in life.events() if event[1] == "CREATE_COMPLETE")
+        assert made == {
+            (life.name, "CREATE_COMPLETE"): 1,
+            ("a", "CREATE_COMPLETE"): 1,
+            ("b", "CREATE_COMPLETE"): 1,
+            ("c", "CREATE_COMPLETE"): 1,
+            ("d", "CREATE_COMPLETE"): 2,
+            ("e", "CREATE_COMPLETE"): 1,
+        }
         life.client.delete_stack(life.engine.context(), life.identity, cast=False)
-        until(lambda: settled('DELETE'), 'deleted', 30)
-    assert faults.counts['doubled']
+        until(lambda: settled("DELETE"), "deleted", 30)
+    assert faults.counts["doubled"]
     assert life.database.leftovers(life.id) == []
 
 
 def test_a_message_of_a_former_traversal_does_nothing(life):
-    life.create(hot({'a': resource('1')}))
+    life.create(hot({"a": resource("1")}))
     former = life.row.current_traversal
-    life.update(hot({'a': resource('2')}))
-    before = life.resources()['a']
-    life.hub.worker_client.check_resource(life.engine.context(), before.id, former, {'input_data': {}}, True, None)
-    life.hub.worker_client.check_resource(life.engine.context(), 10 ** 6, former, {'input_data': {}}, True, None)
+    life.update(hot({"a": resource("2")}))
+    before = life.resources()["a"]
+    life.hub.worker_client.check_resource(life.engine.context(), before.id, former, {"input_data": {}}, True, None)
+    life.hub.worker_client.check_resource(life.engine.context(), 10**6, former, {"input_data": {}}, True, None)
     assert life.hub.scheduler.drain(10)
-    assert life.resources()['a'].atomic_key == before.atomic_key
+    assert life.resources()["a"].atomic_key == before.atomic_key
 
 
 # what others left ---------------------------------------------------------------------------------------------------
 
+
 def test_a_lock_of_a_dead_engine_is_taken_over(life, graveyard):
-    life.create(hot({'a': resource('1')}))
-    row = life.resources()['a']
-    nodes.apply(life.id, None, [Write(row.id, None, row.atomic_key, {
-        'engine_id': DEAD, 'action': 'UPDATE', 'status': 'IN_PROGRESS'})])
+    life.create(hot({"a": resource("1")}))
+    row = life.resources()["a"]
+    nodes.apply(
+        life.id,
+        None,
+        [Write(row.id, None, row.atomic_key, {"engine_id": DEAD, "action": "UPDATE", "status": "IN_PROGRESS"})],
+    )
     graveyard.scan()
-    until(lambda: life.resources()['a'].engine_id is None, 'free')
+    until(lambda: life.resources()["a"].engine_id is None, "free")
     assert life.database.unrest() == []
 
 
-@pytest.mark.parametrize('action', ['create', 'update', 'suspend', 'delete'])
+def test_what_a_dead_engine_was_making_is_found_by_what_it_was_made_with(life, graveyard, monkeypatch):
+    """Its traversal is over, so that nobody says what other resources are: no object is left behind for that."""
+    life.create(hot({"a": resource("1"), "b": resource(templates.attr("a", "output"))}))
+    row = life.resources()["b"]
+    nodes.apply(
+        life.id,
+        None,
+        [
+            Write(
+                row.id,
+                None,
+                row.atomic_key,
+                {"engine_id": DEAD, "action": "CREATE", "status": "IN_PROGRESS", "nova_instance": None},
+            )
+        ],
+    )
+    monkeypatch.setattr(TestResource, "find_physical", lambda self: "made with %s" % self.properties["value"])
+    graveyard.scan()
+    found = life.when("b", "CREATE_COMPLETE")
+    assert found.nova_instance == "made with 1"
+
+
+def test_a_deletion_goes_on_as_soon_as_what_a_dead_engine_was_making_is_there(life, graveyard, monkeypatch):
+    monkeypatch.setattr(Recovery, "scan", lambda self: None)
+    life.create(hot({"a": resource("1")}))
+    row = life.resources()["a"]
+    nodes.apply(
+        life.id,
+        None,
+        [Write(row.id, None, row.atomic_key, {"engine_id": DEAD, "action": "CREATE", "status": "IN_PROGRESS"})],
+    )
+    life.delete()
+
+
+@pytest.mark.parametrize("action", ["create", "update", "suspend", "delete"])
 def test_an_engine_that_slept_starts_no_nested_stack(life, graveyard, monkeypatch, action):
     """It had looked, and is halted before it writes; another one takes the resource over and does it."""
-    member = {'member.yaml': json.dumps(hot({'a': resource('1')}))}
-    template, other = hot({'n': {'type': 'member.yaml'}}), str(uuid.uuid4())
-    if action != 'create':
+    member = {"member.yaml": json.dumps(hot({"a": resource("1")}))}
+    template, other = hot({"n": {"type": "member.yaml"}}), str(uuid.uuid4())
+    if action != "create":
         life.create(template, files=member)
     taken = []
 
@@ -119,35 +167,38 @@ def test_an_engine_that_slept_starts_no_nested_stack(life, graveyard, monkeypatc
             if not taken and stack.owner_id and stack.name.startswith(life.name):
                 [row] = resources.list_by_stack(stack.owner_id)
                 if row.engine_id == life.hub.engine_id:
-                    nodes.apply(row.stack_id, None, [Write(row.id, row.engine_id, row.atomic_key,
-                                                           {'engine_id': other})])
+                    nodes.apply(
+                        row.stack_id, None, [Write(row.id, row.engine_id, row.atomic_key, {"engine_id": other})]
+                    )
                     taken.append(row.id)
             return stack
+
         return late
 
     from openkeel_heat.engine.operations import migrate, prepare
 
-    if action == 'create':
-        monkeypatch.setattr(EngineNestedStacks, 'build', halted(EngineNestedStacks.build))
-    elif action == 'update':
-        monkeypatch.setattr(prepare, 'stack_under', halted(prepare.stack_under))
+    if action == "create":
+        monkeypatch.setattr(EngineNestedStacks, "build", halted(EngineNestedStacks.build))
+    elif action == "update":
+        monkeypatch.setattr(prepare, "stack_under", halted(prepare.stack_under))
     else:
-        monkeypatch.setattr(migrate, 'stack_to_change', halted(migrate.stack_to_change))
+        monkeypatch.setattr(migrate, "stack_to_change", halted(migrate.stack_to_change))
     started = len(stack_starts(life))
-    if action == 'create':
+    if action == "create":
         life.create(template, files=member, wait=False)
-    elif action == 'update':
-        member = {'member.yaml': json.dumps(hot({'a': resource('2')}))}
+    elif action == "update":
+        member = {"member.yaml": json.dumps(hot({"a": resource("2")}))}
         life.client.update_stack(life.engine.context(), life.identity, template, {}, member, {})
     else:
-        getattr(life.client, {'suspend': 'stack_suspend', 'delete': 'delete_stack'}[action])(
-            life.engine.context(), life.identity, **({'cast': False} if action == 'delete' else {}))
-    until(lambda: taken, 'it is halted')
-    until(lambda: not any(v.stack_id == life.id for v in life.hub.under_way()), 'it has found out')
+        getattr(life.client, {"suspend": "stack_suspend", "delete": "delete_stack"}[action])(
+            life.engine.context(), life.identity, **({"cast": False} if action == "delete" else {})
+        )
+    until(lambda: taken, "it is halted")
+    until(lambda: not any(v.stack_id == life.id for v in life.hub.under_way()), "it has found out")
     assert len(stack_starts(life)) == started
-    nodes.apply(life.id, None, [Write(taken[0], other, life.resources()['n'].atomic_key, {'engine_id': DEAD})])
+    nodes.apply(life.id, None, [Write(taken[0], other, life.resources()["n"].atomic_key, {"engine_id": DEAD})])
     graveyard.scan()
-    life.settle(f'{action.upper()}_COMPLETE')
+    life.settle(f"{action.upper()}_COMPLETE")
     assert len(stack_starts(life)) == started + 1
 
 
@@ -155,52 +206,59 @@ def stack_starts(life: Life) -> list[Any]:
     """Events that say that something was begun with a nested stack of this stack."""
     return life.database.rows(
         "SELECT e.id FROM event e JOIN stack s ON s.id = e.stack_id JOIN stack p ON p.id = s.owner_id "
-        "WHERE p.name = :name AND e.resource_name = s.name AND e.resource_status = 'IN_PROGRESS'", name=life.name)
+        "WHERE p.name = :name AND e.resource_name = s.name AND e.resource_status = 'IN_PROGRESS'",
+        name=life.name,
+    )
 
 
 def test_a_live_engine_keeps_its_lock(life, graveyard):
-    life.create(hot({'a': resource('1')}))
-    row = life.resources()['a']
+    life.create(hot({"a": resource("1")}))
+    row = life.resources()["a"]
     alive = str(uuid.uuid4())
-    nodes.apply(life.id, None, [Write(row.id, None, row.atomic_key, {'engine_id': alive})])
+    nodes.apply(life.id, None, [Write(row.id, None, row.atomic_key, {"engine_id": alive})])
     graveyard.scan()
     assert life.hub.scheduler.drain(10)
-    assert life.resources()['a'].engine_id == alive
-    recovery.steal(row.id, life.resources()['a'].atomic_key, alive, None)
+    assert life.resources()["a"].engine_id == alive
+    recovery.steal(row.id, life.resources()["a"].atomic_key, alive, None)
 
 
 def test_an_update_meets_a_dead_engine(life, graveyard):
-    life.create(hot({'a': resource('1')}))
-    row = life.resources()['a']
-    nodes.apply(life.id, None, [Write(row.id, None, row.atomic_key, {
-        'engine_id': DEAD, 'action': 'UPDATE', 'status': 'IN_PROGRESS'})])
-    life.update(hot({'a': resource('2')}))
-    assert life.resources()['a'].stored_properties == {'value': '2'}
+    life.create(hot({"a": resource("1")}))
+    row = life.resources()["a"]
+    nodes.apply(
+        life.id,
+        None,
+        [Write(row.id, None, row.atomic_key, {"engine_id": DEAD, "action": "UPDATE", "status": "IN_PROGRESS"})],
+    )
+    life.update(hot({"a": resource("2")}))
+    assert life.resources()["a"].stored_properties == {"value": "2"}
 
 
 def test_a_cut_start_is_begun_again(life, graveyard, monkeypatch):
     from openkeel_heat.engine.convergence import recovery as recovery_module
 
-    monkeypatch.setattr(recovery_module, 'CUT_SECONDS', 0.01)
-    life.create(hot({'a': resource('1')}))
+    monkeypatch.setattr(recovery_module, "CUT_SECONDS", 0.01)
+    life.create(hot({"a": resource("1")}))
     # a Python Heat engine wrote the new traversal, and nothing more
-    stacks.update(life.id, {'status': 'IN_PROGRESS', 'action': 'UPDATE', 'current_traversal': str(uuid.uuid4())})
+    stacks.update(life.id, {"status": "IN_PROGRESS", "action": "UPDATE", "current_traversal": str(uuid.uuid4())})
     graveyard.scan()
-    until(lambda: graveyard.scan() or life.row.status == 'COMPLETE', 'complete')
+    until(lambda: graveyard.scan() or life.row.status == "COMPLETE", "complete")
     assert life.database.unrest() == []
 
 
 def test_a_stack_whose_time_is_over_and_nobody_knows(life, graveyard):
-    life.create(hot({'a': resource('1')}))
+    life.create(hot({"a": resource("1")}))
     long_ago = clock.utcnow() - datetime.timedelta(days=2)
-    stacks.update(life.id, {'status': 'IN_PROGRESS', 'action': 'UPDATE', 'current_traversal': str(uuid.uuid4()),
-                            'updated_at': long_ago})
+    stacks.update(
+        life.id,
+        {"status": "IN_PROGRESS", "action": "UPDATE", "current_traversal": str(uuid.uuid4()), "updated_at": long_ago},
+    )
     graveyard.scan()
-    assert life.settle('UPDATE_FAILED').status_reason == 'Timed out'
+    assert life.settle("UPDATE_FAILED").status_reason == "Timed out"
 
 
 def test_scan_is_cheap_when_nothing_is_under_way(life, graveyard):
-    life.create(hot({'a': resource('1')}))
+    life.create(hot({"a": resource("1")}))
     counter = session.StatementCounter()
     with session.watching(counter):
         graveyard.scan()
@@ -208,6 +266,7 @@ def test_scan_is_cheap_when_nothing_is_under_way(life, graveyard):
 
 
 # a second engine ----------------------------------------------------------------------------------------------------
+
 
 def test_two_engines_share_a_traversal(life):
     from openkeel_heat.engine.server import Engine
@@ -222,16 +281,22 @@ def test_two_engines_share_a_traversal(life):
 
         def after_send(self, message: Any) -> None:
             pass
+
     watcher = Count()
     messaging.watchers.append(watcher)
     try:
         with crowded(life.hub), crowded(other._hub):
             life.create(templates.flat())
-            life.update(templates.flat(salt='2', generation='y'))
-        assert sent['check_resource'] >= 8
-        made = collections.Counter(event for event in life.events() if event[1] == 'CREATE_COMPLETE')
-        assert made == {(life.name, 'CREATE_COMPLETE'): 1, ('a', 'CREATE_COMPLETE'): 1, ('b', 'CREATE_COMPLETE'): 1,
-                        ('c', 'CREATE_COMPLETE'): 1, ('d', 'CREATE_COMPLETE'): 2}
+            life.update(templates.flat(salt="2", generation="y"))
+        assert sent["check_resource"] >= 8
+        made = collections.Counter(event for event in life.events() if event[1] == "CREATE_COMPLETE")
+        assert made == {
+            (life.name, "CREATE_COMPLETE"): 1,
+            ("a", "CREATE_COMPLETE"): 1,
+            ("b", "CREATE_COMPLETE"): 1,
+            ("c", "CREATE_COMPLETE"): 1,
+            ("d", "CREATE_COMPLETE"): 2,
+        }
     finally:
         messaging.watchers.remove(watcher)
         other.stop()
@@ -245,19 +310,39 @@ def test_an_engine_that_stops_leaves_its_work_to_others(life):
     other.start()
     hub = other._hub
     try:
-        life.engine.engine._servers[0].stop()   # nodes go to the other one
+        life.engine.engine._servers[0].stop()  # nodes go to the other one
         with crowded(life.hub):
-            life.create(hot({'a': slow(create=2), 'b': resource('2', ['a'])}), wait=False)
-            row = life.when('a', 'CREATE_IN_PROGRESS')
+            life.create(hot({"a": slow(create=2), "b": resource("2", ["a"])}), wait=False)
+            row = life.when("a", "CREATE_IN_PROGRESS")
         assert row.engine_id == hub.engine_id
         life.engine.engine._servers[0].start()
     finally:
         other.stop()
         other.wait()
     looking = Recovery(life.hub)
-    until(lambda: looking.scan() or life.row.status == 'COMPLETE', 'complete', 20)
-    made = collections.Counter(event for event in life.events() if event[1] == 'CREATE_COMPLETE')
+    until(lambda: looking.scan() or life.row.status == "COMPLETE", "complete", 20)
+    made = collections.Counter(event for event in life.events() if event[1] == "CREATE_COMPLETE")
     assert set(made.values()) == {1}
+
+
+def test_what_ends_while_its_engine_stops_can_make_nested_stacks(engine):
+    from openkeel_heat.engine.operations import runtime
+    from openkeel_heat.engine.server import Engine
+
+    other, seen = Engine(engine.conf), []
+    other.start()
+
+    def ends_meanwhile():
+        while not other._hub.draining:
+            yield 0.01
+        yield 0.1
+        seen.append(runtime.current())
+
+    other.run_task(ends_meanwhile())
+    other.stop()
+    other.wait()
+    assert seen == [other]
+    assert runtime.current() is not other
 
 
 def test_no_thread_stays(engine):
@@ -265,28 +350,30 @@ def test_no_thread_stays(engine):
 
     other = Engine(engine.conf)
     other.start()
-    prefix = f'engine-{other.engine_id[:8]}'
+    prefix = f"engine-{other.engine_id[:8]}"
     other.stop()
     other.wait()
     assert [t for t in threading.enumerate() if t.name.startswith(prefix)] == []
 
 
-@pytest.mark.parametrize('state', ['UPDATE_COMPLETE', 'UPDATE_FAILED'])
+@pytest.mark.parametrize("state", ["UPDATE_COMPLETE", "UPDATE_FAILED"])
 def test_an_end_that_was_not_cleared_away(life, graveyard, state):
     """Python Heat writes the state, then removes rows, then sync points."""
-    life.create(hot({'a': resource('1')}))
-    action, _, status = state.partition('_')
+    life.create(hot({"a": resource("1")}))
+    action, _, status = state.partition("_")
     traversal = str(uuid.uuid4())
-    stacks.update(life.id, {'status': status, 'action': action, 'current_traversal': traversal,
-                            'disable_rollback': status == 'COMPLETE'})
+    stacks.update(
+        life.id,
+        {"status": status, "action": action, "current_traversal": traversal, "disable_rollback": status == "COMPLETE"},
+    )
     sync_points.insert_many(life.id, traversal, [(life.id, True)])
-    if status == 'FAILED':
-        until(lambda: graveyard.scan() or life.row.action == 'ROLLBACK', 'rolling back')
-        life.settle('ROLLBACK_COMPLETE')
+    if status == "FAILED":
+        until(lambda: graveyard.scan() or life.row.action == "ROLLBACK", "rolling back")
+        life.settle("ROLLBACK_COMPLETE")
         assert life.resources() == {}
     else:
-        until(lambda: graveyard.scan() or not sync_points.list_inputs(life.id, traversal), 'cleared')
-        assert life.row.status == 'COMPLETE' and set(life.resources()) == {'a'}
+        until(lambda: graveyard.scan() or not sync_points.list_inputs(life.id, traversal), "cleared")
+        assert life.row.status == "COMPLETE" and set(life.resources()) == {"a"}
 
 
 class Refusal:
@@ -294,32 +381,32 @@ class Refusal:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.refuses, self.projects = True, []
-        monkeypatch.setattr(LocalKeystone, 'delete_stack_domain_project', lambda _self, project_id: self(project_id))
+        monkeypatch.setattr(LocalKeystone, "delete_stack_domain_project", lambda _self, project_id: self(project_id))
 
     def __call__(self, project_id: str) -> None:
         self.projects.append(project_id)
         if self.refuses:
-            raise RuntimeError('not now')
+            raise RuntimeError("not now")
 
 
 def credentials_of(life: Life) -> Any:
-    return life.database.value('SELECT user_creds_id FROM stack WHERE id = :i', i=life.id)
+    return life.database.value("SELECT user_creds_id FROM stack WHERE id = :i", i=life.id)
 
 
 def test_credentials_go_after_the_stack(life):
-    life.create(hot({'a': resource('1')}))
+    life.create(hot({"a": resource("1")}))
     assert (key := credentials_of(life)) is not None
     life.delete()
-    until(lambda: credentials_of(life) is None, 'the deleted stack names no credentials')
-    assert life.database.rows('SELECT id FROM user_creds WHERE id = :i', i=key) == []
+    until(lambda: credentials_of(life) is None, "the deleted stack names no credentials")
+    assert life.database.rows("SELECT id FROM user_creds WHERE id = :i", i=key) == []
 
 
 def test_a_refusal_of_keystone_does_not_keep_a_stack(life, graveyard, monkeypatch):
     """What could not be cleared away is tried again, by whichever engine looks."""
-    life.create(hot({'a': resource('1')}))
+    life.create(hot({"a": resource("1")}))
     refusal = Refusal(monkeypatch)
     life.delete()
-    until(lambda: len(refusal.projects) == 1, 'tried')
+    until(lambda: len(refusal.projects) == 1, "tried")
     graveyard.scan()
     graveyard.scan()
     assert len(refusal.projects) == 2 and credentials_of(life) is not None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a visit decides, how a life cycle is driven, and how writes go out together."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -24,49 +25,50 @@ from openkeel_heat.resources.kit.steps import Lock, Note, Pause, Transition
 
 DECISIONS = [
     # stack action, is_update, row's action, row's template, wanted template -> what
-    ('CREATE', True, 'INIT', 1, 1, 'create'),
-    ('ADOPT', True, 'INIT', 1, 1, 'create'),
-    ('UPDATE', True, 'CREATE', 1, 2, 'update'),
-    ('UPDATE', True, 'INIT', 2, 2, 'create'),
-    ('UPDATE', True, 'INIT', 1, 2, 'create'),
-    ('UPDATE', False, 'CREATE', 2, 2, ''),
-    ('UPDATE', False, 'CREATE', 1, 2, 'delete'),
-    ('UPDATE', False, 'INIT', 1, 2, 'forget'),
-    ('ROLLBACK', True, 'UPDATE', 2, 1, 'update'),
-    ('ROLLBACK', False, 'CREATE', 2, 1, 'delete'),
-    ('RESTORE', True, 'SNAPSHOT', 1, 2, 'update'),
-    ('DELETE', False, 'CREATE', 1, 2, 'delete'),
-    ('DELETE', False, 'INIT', 1, 2, 'forget'),
-    ('SUSPEND', True, 'CREATE', 1, 1, ''),
-    ('SUSPEND', False, 'CREATE', 1, 1, 'suspend'),
-    ('RESUME', True, 'SUSPEND', 1, 1, 'resume'),
-    ('RESUME', False, 'SUSPEND', 1, 1, ''),
-    ('CHECK', True, 'INIT', 1, 1, 'check'),
-    ('CHECK', False, 'CREATE', 1, 1, ''),
-    ('SNAPSHOT', True, 'CREATE', 1, 1, 'snapshot'),
-    ('SNAPSHOT', False, 'CREATE', 1, 1, ''),
+    ("CREATE", True, "INIT", 1, 1, "create"),
+    ("ADOPT", True, "INIT", 1, 1, "create"),
+    ("UPDATE", True, "CREATE", 1, 2, "update"),
+    ("UPDATE", True, "INIT", 2, 2, "create"),
+    ("UPDATE", True, "INIT", 1, 2, "create"),
+    ("UPDATE", False, "CREATE", 2, 2, ""),
+    ("UPDATE", False, "CREATE", 1, 2, "delete"),
+    ("UPDATE", False, "INIT", 1, 2, "forget"),
+    ("ROLLBACK", True, "UPDATE", 2, 1, "update"),
+    ("ROLLBACK", False, "CREATE", 2, 1, "delete"),
+    ("RESTORE", True, "SNAPSHOT", 1, 2, "update"),
+    ("DELETE", False, "CREATE", 1, 2, "delete"),
+    ("DELETE", False, "INIT", 1, 2, "forget"),
+    ("SUSPEND", True, "CREATE", 1, 1, ""),
+    ("SUSPEND", False, "CREATE", 1, 1, "suspend"),
+    ("RESUME", True, "SUSPEND", 1, 1, "resume"),
+    ("RESUME", False, "SUSPEND", 1, 1, ""),
+    ("CHECK", True, "INIT", 1, 1, "check"),
+    ("CHECK", False, "CREATE", 1, 1, ""),
+    ("SNAPSHOT", True, "CREATE", 1, 1, "snapshot"),
+    ("SNAPSHOT", False, "CREATE", 1, 1, ""),
 ]
 
 
-@pytest.mark.parametrize('case', DECISIONS, ids=lambda case: '-'.join(map(str, case)))
+@pytest.mark.parametrize("case", DECISIONS, ids=lambda case: "-".join(map(str, case)))
 def test_decision(case):
     *arguments, expected = case
     assert decide(*arguments) == expected
 
 
-@pytest.mark.parametrize('action', ['SUSPEND', 'RESUME', 'CHECK', 'SNAPSHOT'])
-@pytest.mark.parametrize('is_update', [True, False])
+@pytest.mark.parametrize("action", ["SUSPEND", "RESUME", "CHECK", "SNAPSHOT"])
+@pytest.mark.parametrize("is_update", [True, False])
 def test_nothing_is_done_with_what_was_deleted_meanwhile(action, is_update):
     """Suspended over an update that was still removing it."""
-    assert decide(action, is_update, 'DELETE', 1, 2, status='COMPLETE') == ''
+    assert decide(action, is_update, "DELETE", 1, 2, status="COMPLETE") == ""
 
 
 # driving ------------------------------------------------------------------------------------------------------------
 
+
 @dataclasses.dataclass
 class Resource:
     record: ResourceRecord
-    name: str = 'a'
+    name: str = "a"
     context: Any = None
     stack: Any = None
 
@@ -80,16 +82,19 @@ class Rows:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.engine_id: str | None = None
         self.atomic_key: int | None = None
-        self.action, self.status, self.template = 'INIT', 'COMPLETE', 1
+        self.action, self.status, self.template = "INIT", "COMPLETE", 1
         self.over = False
         self.broken: Exception | None = None
         self.batches: list[list[Write]] = []
         self.merges: list[list[Merge]] = []
-        monkeypatch.setattr(nodes, 'apply', self.apply)
-        monkeypatch.setattr(nodes, 'lock_state', lambda _id: self.state())
-        monkeypatch.setattr(events, 'announce', lambda *_args: None)
-        monkeypatch.setattr(events, 'resource_event', lambda _r, action, status, reason, _pid=None: {
-            'action': action, 'status': status, 'reason': reason})
+        monkeypatch.setattr(nodes, "apply", self.apply)
+        monkeypatch.setattr(nodes, "lock_state", lambda _id: self.state())
+        monkeypatch.setattr(events, "announce", lambda *_args: None)
+        monkeypatch.setattr(
+            events,
+            "resource_event",
+            lambda _r, action, status, reason, _pid=None: {"action": action, "status": status, "reason": reason},
+        )
 
     def state(self) -> Any:
         @dataclasses.dataclass
@@ -102,6 +107,7 @@ class Rows:
             attr_data_id: Any = None
             replaces: Any = None
             replaced_by: Any = None
+
         return State()
 
     def apply(self, stack_id: str, traversal_id: str, writes: list[Write], merges: Any = ()) -> Any:
@@ -115,14 +121,14 @@ class Rows:
         if write.values is None:
             return Written(True, event=write.event)
         if write.current and self.over:
-            return Written(False, 'traversal')
+            return Written(False, "traversal")
         if (write.engine_id, write.atomic_key) != (self.engine_id, self.atomic_key):
-            return Written(False, 'fence')
-        self.engine_id = write.values.get('engine_id', self.engine_id)
+            return Written(False, "fence")
+        self.engine_id = write.values.get("engine_id", self.engine_id)
         self.atomic_key = (self.atomic_key or 0) + 1
-        self.action = write.values.get('action', self.action)
-        self.status = write.values.get('status', self.status)
-        self.template = write.values.get('current_template_id', self.template)
+        self.action = write.values.get("action", self.action)
+        self.status = write.values.get("status", self.status)
+        self.template = write.values.get("current_template_id", self.template)
         return Written(True, atomic_key=self.atomic_key, event=write.event)
 
 
@@ -133,47 +139,49 @@ def rows(monkeypatch):
 
 @pytest.fixture
 def scheduler():
-    instance = Scheduler(2, 'node-test')
+    instance = Scheduler(2, "node-test")
     yield instance
     instance.stop(5)
 
 
 @pytest.fixture
 def resource():
-    return Resource(ResourceRecord(id=1, name='a', current_template_id=1))
+    return Resource(ResourceRecord(id=1, name="a", current_template_id=1))
 
 
-def begin(action: str = 'CREATE') -> Transition:
-    return Transition(action, 'IN_PROGRESS', 'state changed', Lock.ACQUIRE)
+def begin(action: str = "CREATE") -> Transition:
+    return Transition(action, "IN_PROGRESS", "state changed", Lock.ACQUIRE)
 
 
-def end(action: str = 'CREATE', status: str = 'COMPLETE') -> Transition:
-    return Transition(action, status, 'state changed', Lock.RELEASE)
+def end(action: str = "CREATE", status: str = "COMPLETE") -> Transition:
+    return Transition(action, status, "state changed", Lock.RELEASE)
 
 
 def drive(scheduler: Scheduler, resource: Resource, lifecycle: Any, writer: Writer | None = None) -> Any:
-    writer = writer or Writer(scheduler, 's', 't', lambda merged, merges: None)
-    driver = Driver(writer, 'me', resource)
+    writer = writer or Writer(scheduler, "s", "t", lambda merged, merges: None)
+    driver = Driver(writer, "me", resource)
 
     def whole() -> Any:
         held = yield from driver.drive(lifecycle)
         if held is not None:
             yield from driver.persist(held)
         return held
-    task = scheduler.submit(whole(), key='it', on_done=lambda _task: None)
+
+    task = scheduler.submit(whole(), key="it", on_done=lambda _task: None)
     return task
 
 
 def test_a_life_is_two_transactions(scheduler, rows, resource):
     def life():
         yield begin()
-        assert rows.engine_id == resource.record.engine_id == 'me'
+        assert rows.engine_id == resource.record.engine_id == "me"
         yield Pause(0.001)
         yield end()
+
     task = drive(scheduler, resource, life())
     assert scheduler.drain(5) and task.error is None
     assert len(rows.batches) == 2 and rows.engine_id is None
-    assert task.result.values['status'] == 'COMPLETE'      # what was held back until the end
+    assert task.result.values["status"] == "COMPLETE"  # what was held back until the end
     assert (resource.record.atomic_key, resource.record.engine_id) == (2, None)
 
 
@@ -181,20 +189,25 @@ def test_what_follows_the_last_state_is_written_after_it(scheduler, rows, resour
     def life():
         yield begin()
         yield end()
-        yield Note('CREATE', 'COMPLETE', 'paused')
-        assert rows.status == 'COMPLETE'
+        yield Note("CREATE", "COMPLETE", "paused")
+        assert rows.status == "COMPLETE"
         yield Pause(0.001)
+
     task = drive(scheduler, resource, life())
     assert scheduler.drain(5) and task.error is None and task.result is None
-    assert [write.event['reason'] for batch in rows.batches for write in batch] == [
-        'state changed', 'state changed', 'paused']
+    assert [write.event["reason"] for batch in rows.batches for write in batch] == [
+        "state changed",
+        "state changed",
+        "paused",
+    ]
 
 
 def test_a_lock_of_somebody_else(scheduler, rows, resource):
-    rows.engine_id, rows.atomic_key = 'other', 4
+    rows.engine_id, rows.atomic_key = "other", 4
 
     def life():
         yield begin()
+
     task = drive(scheduler, resource, life())
     assert scheduler.drain(5)
     assert type(task.error) is exceptions.UpdateInProgress
@@ -203,19 +216,21 @@ def test_a_lock_of_somebody_else(scheduler, rows, resource):
 def test_a_counted_up_key_alone_is_no_obstacle(scheduler, rows, resource):
     def life():
         yield begin()
-        rows.atomic_key += 1       # a signal wrote metadata meanwhile
+        rows.atomic_key += 1  # a signal wrote metadata meanwhile
         yield end()
-    rows.atomic_key = 3            # and before
+
+    rows.atomic_key = 3  # and before
     task = drive(scheduler, resource, life())
     assert scheduler.drain(5) and task.error is None
-    assert rows.status == 'COMPLETE' and rows.engine_id is None
+    assert rows.status == "COMPLETE" and rows.engine_id is None
 
 
 def test_a_row_that_was_changed_is_not_begun(scheduler, rows, resource):
-    rows.atomic_key, rows.action, rows.template = 3, 'CREATE', 2   # a double was faster
+    rows.atomic_key, rows.action, rows.template = 3, "CREATE", 2  # a double was faster
 
     def life():
         yield begin()
+
     task = drive(scheduler, resource, life())
     assert scheduler.drain(5)
     assert type(task.error) is exceptions.UpdateInProgress
@@ -224,12 +239,13 @@ def test_a_row_that_was_changed_is_not_begun(scheduler, rows, resource):
 def test_a_stolen_lock_stops_the_late_engine(scheduler, rows, resource):
     def life():
         yield begin()
-        rows.engine_id, rows.atomic_key = 'thief', 9
+        rows.engine_id, rows.atomic_key = "thief", 9
         yield end()
+
     task = drive(scheduler, resource, life())
     assert scheduler.drain(5)
     assert isinstance(task.error, exceptions.UpdateInProgress)
-    assert (rows.engine_id, rows.status) == ('thief', 'IN_PROGRESS')
+    assert (rows.engine_id, rows.status) == ("thief", "IN_PROGRESS")
 
 
 def test_nothing_is_begun_for_a_traversal_that_is_over(scheduler, rows, resource):
@@ -237,6 +253,7 @@ def test_nothing_is_begun_for_a_traversal_that_is_over(scheduler, rows, resource
 
     def life():
         yield begin()
+
     task = drive(scheduler, resource, life())
     assert scheduler.drain(5)
     assert isinstance(task.error, TraversalOver)
@@ -248,15 +265,16 @@ def test_cancelling_lets_the_life_cycle_clean_up(scheduler, rows, resource):
         try:
             yield Pause(60)
         except Cancelled as exc:
-            yield Transition('CREATE', 'FAILED', f'CREATE aborted ({exc})', Lock.RELEASE)
+            yield Transition("CREATE", "FAILED", f"CREATE aborted ({exc})", Lock.RELEASE)
             raise
+
     task = drive(scheduler, resource, life())
     assert scheduler.settle(5)
-    scheduler.cancel('it', Cancelled())
+    scheduler.cancel("it", Cancelled())
     assert scheduler.drain(5)
     assert isinstance(task.error, Cancelled)
-    assert (rows.status, rows.engine_id) == ('FAILED', None)
-    assert rows.batches[-1][0].values['status_reason'] == 'CREATE aborted (user triggered cancel)'
+    assert (rows.status, rows.engine_id) == ("FAILED", None)
+    assert rows.batches[-1][0].values["status_reason"] == "CREATE aborted (user triggered cancel)"
 
 
 def test_a_time_out_names_the_task(scheduler, rows, resource):
@@ -269,36 +287,40 @@ def test_a_time_out_names_the_task(scheduler, rows, resource):
         except driver_module.TimedOut as exc:
             reasons.append(str(exc))
             raise
-    resource.record.action = 'CREATE'
+
+    resource.record.action = "CREATE"
     task = drive(scheduler, resource, life())
     assert scheduler.settle(5)
-    scheduler.cancel('it', driver_module.TimedOut())
+    scheduler.cancel("it", driver_module.TimedOut())
     assert scheduler.drain(5)
     assert isinstance(task.error, driver_module.TimedOut)
     assert reasons == ['Task create from Resource "a" Timed out']
 
 
 def test_a_database_error_reaches_the_life_cycle(scheduler, rows, resource):
-    rows.broken = RuntimeError('gone')
+    rows.broken = RuntimeError("gone")
 
     def life():
         yield begin()
+
     task = drive(scheduler, resource, life())
     assert scheduler.drain(5)
-    assert str(task.error) == 'gone'
+    assert str(task.error) == "gone"
 
 
 # writing together ---------------------------------------------------------------------------------------------------
 
+
 def test_nodes_that_are_due_together_share_a_transaction(scheduler, rows):
-    writer = Writer(scheduler, 's', 't', lambda merged, merges: None)
+    writer = Writer(scheduler, "s", "t", lambda merged, merges: None)
 
     def node(number):
         answer, _thrown = yield from writer_module.ask(writer, Write(number))
         assert answer.ok
+
     gate = threading.Event()
     scheduler.call(gate.wait, 5)
-    scheduler.call(gate.wait, 5)   # both threads are busy while the nodes come in
+    scheduler.call(gate.wait, 5)  # both threads are busy while the nodes come in
     for number in range(100):
         scheduler.submit(node(number))
     gate.set()
@@ -310,15 +332,17 @@ def test_nodes_that_are_due_together_share_a_transaction(scheduler, rows):
 def test_one_bad_write_does_not_hurt_the_others(scheduler, monkeypatch):
     def apply(stack_id, traversal_id, writes, merges=()):
         if any(write.resource_id == 13 for write in writes):
-            raise RuntimeError('thirteen')
+            raise RuntimeError("thirteen")
         return [Written(True) for _ in writes], []
-    monkeypatch.setattr(nodes, 'apply', apply)
-    writer = Writer(scheduler, 's', 't', lambda merged, merges: None)
+
+    monkeypatch.setattr(nodes, "apply", apply)
+    writer = Writer(scheduler, "s", "t", lambda merged, merges: None)
     ended = []
 
     def node(number):
         answer, _thrown = yield from writer_module.ask(writer, Write(number))
         return answer.ok
+
     for number in range(20):
         scheduler.submit(node(number), on_done=lambda task, n=number: ended.append((n, task.error)))
     assert scheduler.drain(5)
@@ -336,17 +360,26 @@ def test_merges_into_a_large_sync_point_are_spaced_but_not_lost(scheduler, monke
         have.update(one.key for one in todo)
         if todo:
             calls.append(len(todo))
-        merged = [Merged(('s', True), True, ready=len(have) == size, waiting=size - len(have),
-                         input_data=dict.fromkeys(have))] if todo else []
+        merged = (
+            [
+                Merged(
+                    ("s", True), True, ready=len(have) == size, waiting=size - len(have), input_data=dict.fromkeys(have)
+                )
+            ]
+            if todo
+            else []
+        )
         return [Written(True) for _ in writes], merged
-    monkeypatch.setattr(nodes, 'apply', apply)
+
+    monkeypatch.setattr(nodes, "apply", apply)
     done = []
-    writer = Writer(scheduler, 's', 't', lambda merged, merges: done.extend(one for one in merged if one.ready))
+    writer = Writer(scheduler, "s", "t", lambda merged, merges: done.extend(one for one in merged if one.ready))
 
     def node(number):
         yield number * 0.0005
-        write = Write(number, merges=[Merge(('s', True), str(number), None, wanted)])
+        write = Write(number, merges=[Merge(("s", True), str(number), None, wanted)])
         yield from writer_module.ask(writer, write)
+
     for number in range(size):
         scheduler.submit(node(number))
     assert scheduler.drain(20)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of a traversal: the forms of the contract, Heat's choice of rows, and random edits of graphs."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -11,18 +12,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from openkeel_heat.engine.convergence import plan
+from openkeel_heat.engine.convergence import packing, plan
 from openkeel_heat.engine.convergence.plan import Graph, Node
 
-CONTRACT = pathlib.Path(__file__).parents[3] / 'contract' / 'data' / 'rpc.json'
+CONTRACT = pathlib.Path(__file__).parents[3] / "contract" / "data" / "rpc.json"
 
 
 @dataclasses.dataclass
 class Row:
     id: int
     name: str
-    action: str = 'CREATE'
-    status: str = 'COMPLETE'
+    action: str = "CREATE"
+    status: str = "COMPLETE"
     requires: list[int] = dataclasses.field(default_factory=list)
     replaces: int | None = None
     replaced_by: int | None = None
@@ -32,73 +33,80 @@ class Row:
 
 
 def vectors() -> list[dict[str, Any]]:
-    return json.loads(CONTRACT.read_text())['sync_point']['key_text']
+    return json.loads(CONTRACT.read_text())["sync_point"]["key_text"]
 
 
-@pytest.mark.parametrize('vector', vectors(), ids=lambda v: v['packed'])
+@pytest.mark.parametrize("vector", vectors(), ids=lambda v: v["packed"])
 def test_keys_of_the_contract(vector):
-    node = plan.node_of(vector['node'])
-    assert node.packed() == vector['packed']
-    assert list(node.to_tuple()) == vector['current_deps_tuple']
-    assert plan.node_of(vector['current_deps_tuple']) == node
-    assert Node(*plan.unpack({vector['packed']: 1}).popitem()[0]) == node
+    node = plan.node_of(vector["node"])
+    assert node.packed() == vector["packed"]
+    assert list(node.to_tuple()) == vector["current_deps_tuple"]
+    assert plan.node_of(vector["current_deps_tuple"]) == node
+    assert Node(*packing.unpack({vector["packed"]: 1}).popitem()[0]) == node
 
 
 def test_input_data_of_the_contract():
-    sync_point = json.loads(CONTRACT.read_text())['sync_point']
-    stored = sync_point['serialized_input_data_example']
-    clear = plan.unpack(stored)
-    assert clear['input_data'][(7, True, 'resource')]['attrs'] == {'attr1': 'v', ('attr2', 'key', 0): [1]}
-    assert plan.pack(clear) == stored
+    sync_point = json.loads(CONTRACT.read_text())["sync_point"]
+    stored = sync_point["serialized_input_data_example"]
+    clear = packing.unpack(stored)
+    assert clear["input_data"][(7, True, "resource")]["attrs"] == {"attr1": "v", ("attr2", "key", 0): [1]}
+    assert packing.pack(clear) == stored
 
 
 CHOICES = [
-    ('nothing', [], None),
-    ('only one', [Row(1, 'a')], 1),
-    ('failed loses', [Row(1, 'a', status='FAILED'), Row(2, 'a')], 2),
-    ('deleting loses even to failed', [Row(1, 'a', action='DELETE', status='IN_PROGRESS'),
-                                       Row(2, 'a', status='FAILED')], 2),
-    ('replaced loses', [Row(1, 'a', replaced_by=2), Row(2, 'a')], 2),
-    ('rolling back wins', [Row(1, 'a', replaced_by=2, current_template_id=7), Row(2, 'a', current_template_id=6)], 1),
-    ('former template beats older ones', [Row(1, 'a', current_template_id=6), Row(2, 'a', current_template_id=3)], 1),
-    ('newest wins', [Row(1, 'a'), Row(2, 'a', updated_at=datetime.datetime(2024, 2, 1))], 2),
-    ('first of equals', [Row(2, 'a'), Row(1, 'a')], 2),
+    ("nothing", [], None),
+    ("only one", [Row(1, "a")], 1),
+    ("failed loses", [Row(1, "a", status="FAILED"), Row(2, "a")], 2),
+    (
+        "deleting loses even to failed",
+        [Row(1, "a", action="DELETE", status="IN_PROGRESS"), Row(2, "a", status="FAILED")],
+        2,
+    ),
+    ("replaced loses", [Row(1, "a", replaced_by=2), Row(2, "a")], 2),
+    ("rolling back wins", [Row(1, "a", replaced_by=2, current_template_id=7), Row(2, "a", current_template_id=6)], 1),
+    ("former template beats older ones", [Row(1, "a", current_template_id=6), Row(2, "a", current_template_id=3)], 1),
+    ("newest wins", [Row(1, "a"), Row(2, "a", updated_at=datetime.datetime(2024, 2, 1))], 2),
+    ("first of equals", [Row(2, "a"), Row(1, "a")], 2),
 ]
 
 
-@pytest.mark.parametrize('rows,expected', [case[1:] for case in CHOICES], ids=[case[0] for case in CHOICES])
+@pytest.mark.parametrize("rows,expected", [case[1:] for case in CHOICES], ids=[case[0] for case in CHOICES])
 def test_choice(rows, expected):
-    chosen = plan.choose(['a', 'b'], rows, template_id=7, prev_template_id=6)
-    assert chosen['b'] is None
-    assert (chosen['a'].id if chosen['a'] else None) == expected
+    chosen = plan.choose(["a", "b"], rows, template_id=7, prev_template_id=6)
+    assert chosen["b"] is None
+    assert (chosen["a"].id if chosen["a"] else None) == expected
 
 
 def test_update_graph_of_the_contract():
     """The graph that Heat stored for an update with one new resource and one that goes."""
-    existing = [Row(1, 'c', requires=[2]), Row(2, 'b', requires=[3]), Row(3, 'a')]
-    graph = plan.build([('c', 'a'), ('d', None)], {'c': 1, 'a': 3, 'd': 4}, existing)
+    existing = [Row(1, "c", requires=[2]), Row(2, "b", requires=[3]), Row(3, "a")]
+    graph = plan.build([("c", "a"), ("d", None)], {"c": 1, "a": 3, "d": 4}, existing)
     assert {(a, b) for a, b in graph.edges()} == {
-        (Node(1, True), Node(3, True)), (Node(4, True), None),
-        (Node(2, False), Node(1, False)), (Node(3, False), Node(2, False)),
-        (Node(1, False), Node(1, True)), (Node(3, False), Node(3, True))}
+        (Node(1, True), Node(3, True)),
+        (Node(4, True), None),
+        (Node(2, False), Node(1, False)),
+        (Node(3, False), Node(2, False)),
+        (Node(1, False), Node(1, True)),
+        (Node(3, False), Node(3, True)),
+    }
     assert set(graph.leaves()) == {Node(3, True), Node(4, True)}
     assert graph.roots() == {Node(3, False), Node(4, True)}
 
 
 def test_replaced_row_goes_after_its_replacement():
-    graph = plan.build([('a', None)], {'a': 2}, [Row(1, 'a', replaced_by=2), Row(2, 'a', replaces=1)])
+    graph = plan.build([("a", None)], {"a": 2}, [Row(1, "a", replaced_by=2), Row(2, "a", replaces=1)])
     assert Node(2, False) in graph.requires(Node(1, False))
 
 
 def test_snapshots_stand_alone():
-    graph = plan.build([], {}, [Row(1, 'a')], ['snap'])
-    node = Node('snap', False, 'snapshot')
+    graph = plan.build([], {}, [Row(1, "a")], ["snap"])
+    node = Node("snap", False, "snapshot")
     assert node in graph.leaves() and node in graph.roots()
-    assert [['snap', False, 'snapshot'], None] in json.loads(json.dumps(graph.to_stored()))['edges']
+    assert [["snap", False, "snapshot"], None] in json.loads(json.dumps(graph.to_stored()))["edges"]
 
 
 def test_replacement_takes_part_under_the_key_of_the_replaced():
-    graph = plan.build([('a', None)], {'a': 1}, [Row(1, 'a')])
+    graph = plan.build([("a", None)], {"a": 1}, [Row(1, "a")])
     assert plan.key_in(graph, 9, 1, True) == Node(1, True)
     assert plan.key_in(graph, 9, 8, True) is None
     assert plan.cleanup_input(Node(2, False), Node(1, True), 9, None) == 9
@@ -108,13 +116,13 @@ def test_replacement_takes_part_under_the_key_of_the_replaced():
 
 # random edits -------------------------------------------------------------------------------------------------------
 
-names = st.sampled_from('abcdefgh')
+names = st.sampled_from("abcdefgh")
 
 
 @st.composite
 def templates(draw):
     """Names with acyclic requirements: each may require names before it in a drawn order."""
-    order = draw(st.permutations('abcdefgh'))[:draw(st.integers(0, 8))]
+    order = draw(st.permutations("abcdefgh"))[: draw(st.integers(0, 8))]
     return {name: {other for other in order[:i] if draw(st.booleans())} for i, name in enumerate(order)}
 
 
@@ -138,7 +146,7 @@ def edits(draw):
                 rows.append(row)
             ids[name] = row.id
             row.requires = sorted((ids[other] for other in wanted[name]), reverse=True)
-            row.status = draw(st.sampled_from(['COMPLETE', 'COMPLETE', 'FAILED']))
+            row.status = draw(st.sampled_from(["COMPLETE", "COMPLETE", "FAILED"]))
         rows = [row for row in rows if draw(st.integers(0, 5))]
     return rows, draw(templates())
 
@@ -182,7 +190,7 @@ def test_every_traversal_ends_and_keeps_the_order(edit, data):
         graph.topological()
     except ValueError:
         return  # histories in which rows require each other the wrong way round; Heat has no answer either
-    ran = run(graph, 'stack', lambda n: data.draw(st.integers(0, n - 1)))
+    ran = run(graph, "stack", lambda n: data.draw(st.integers(0, n - 1)))
     assert sorted(map(str, ran)) == sorted(map(str, graph))  # each node once
     position = {node: i for i, node in enumerate(ran)}
     for name in wanted:

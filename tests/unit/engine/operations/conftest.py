@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A service: the endpoints of an engine in this process, and what tests want to see of its database."""
+
 from __future__ import annotations
 
 import secrets
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.contract.rpc_replay import error_of
+from tests.fixtures.polling import until
 
 HOT = "2021-04-16"
 
@@ -34,8 +36,15 @@ class Service:
     def context(self, project: str = "demo", **more: Any) -> Any:
         from openkeel_heat.common.context import RequestContext
 
-        values = {"username": "demo", "user_name": "demo", "user_id": "demo", "password": "secret", "roles": ["member"],
-                  "is_admin": False, **more}
+        values = {
+            "username": "demo",
+            "user_name": "demo",
+            "user_id": "demo",
+            "password": "secret",
+            "roles": ["member"],
+            "is_admin": False,
+            **more,
+        }
         return RequestContext(project_id=project, project_name=project, **values)
 
     def call(self, method: str, context: Any = None, **arguments: Any) -> Any:
@@ -49,18 +58,52 @@ class Service:
         assert error is not None, f"{method} answered {reply!r}"
         return error
 
-    def create(self, template: Any, params: Any = None, *, name: str = "", files: Any = None, args: Any = None,
-               wait: bool = True, context: Any = None, **more: Any) -> dict[str, str]:
-        identity = self.call("create_stack", context, stack_name=name or "s" + secrets.token_hex(4), template=template,
-                             params=params or {}, files=files or {}, args=args or {}, **more)
+    def create(
+        self,
+        template: Any,
+        params: Any = None,
+        *,
+        name: str = "",
+        files: Any = None,
+        args: Any = None,
+        wait: bool = True,
+        context: Any = None,
+        **more: Any,
+    ) -> dict[str, str]:
+        identity = self.call(
+            "create_stack",
+            context,
+            stack_name=name or "s" + secrets.token_hex(4),
+            template=template,
+            params=params or {},
+            files=files or {},
+            args=args or {},
+            **more,
+        )
         if wait:
             self.settle(identity)
         return dict(identity)
 
-    def update(self, identity: Any, template: Any = None, params: Any = None, *, files: Any = None, args: Any = None,
-               wait: bool = True, **more: Any) -> dict[str, Any]:
-        self.call("update_stack", stack_identity=identity, template=template, params=params or {}, files=files or {},
-                  args=args or {}, **more)
+    def update(
+        self,
+        identity: Any,
+        template: Any = None,
+        params: Any = None,
+        *,
+        files: Any = None,
+        args: Any = None,
+        wait: bool = True,
+        **more: Any,
+    ) -> dict[str, Any]:
+        self.call(
+            "update_stack",
+            stack_identity=identity,
+            template=template,
+            params=params or {},
+            files=files or {},
+            args=args or {},
+            **more,
+        )
         return self.settle(identity) if wait else {}
 
     def show(self, identity: Any, outputs: bool = True) -> dict[str, Any]:
@@ -89,11 +132,26 @@ class Service:
         with session.get_engine().connect() as connection:
             return list(connection.execute(sa.text(sql), parameters))
 
+    def gone(self, sql: str, **parameters: Any) -> None:
+        """Wait until a query finds nothing: the credentials of a stack go after it, when nobody waits for them."""
+        until(lambda: self.rows(sql, **parameters) == [], f"there is nothing of {sql!r} {parameters}", 15)
+
     def census(self) -> dict[str, int]:
         """How many rows the tables have that an operation writes first."""
-        return {table: self.rows(f"SELECT COUNT(*) FROM {table}")[0][0]
-                for table in ("stack", "raw_template", "user_creds", "resource", "event", "sync_point", "stack_tag",
-                              "snapshot", "raw_template_files")}
+        return {
+            table: self.rows(f"SELECT COUNT(*) FROM {table}")[0][0]
+            for table in (
+                "stack",
+                "raw_template",
+                "user_creds",
+                "resource",
+                "event",
+                "sync_point",
+                "stack_tag",
+                "snapshot",
+                "raw_template_files",
+            )
+        }
 
 
 @pytest.fixture(scope="module")

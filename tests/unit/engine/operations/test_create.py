@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creating stacks: what is stored, what is refused, and that a refusal leaves nothing behind."""
+
 from __future__ import annotations
 
 import json
@@ -12,8 +13,9 @@ from tests.unit.engine.operations.conftest import hot, value
 
 
 def test_everything_is_there_when_the_call_returns(service: Any) -> None:
-    identity = service.create(hot({"a": value()}), {"parameters": {}}, args={"tags": ["t1", "t2"], "timeout_mins": 7},
-                              wait=False)
+    identity = service.create(
+        hot({"a": value()}), {"parameters": {}}, args={"tags": ["t1", "t2"], "timeout_mins": 7}, wait=False
+    )
     (row,) = service.rows("SELECT * FROM stack WHERE id = :i", i=identity["stack_id"])
     assert (row.name, row.tenant, row.timeout, row.disable_rollback) == (identity["stack_name"], "demo", 7, 1)
     assert row.action == "CREATE" and row.current_traversal and row.user_creds_id
@@ -27,9 +29,11 @@ def test_files_have_a_row_of_their_own(service: Any) -> None:
     files = {"file:///a.txt": "content"}
     template = hot({"a": value({"get_file": "file:///a.txt"})}, outputs={"o": {"value": {"get_attr": ["a", "value"]}}})
     identity = service.create(template, files=files)
-    (row,) = service.rows("SELECT t.files, f.files AS content FROM stack s JOIN raw_template t ON t.id = "
-                          "s.raw_template_id JOIN raw_template_files f ON f.id = t.files_id WHERE s.id = :i",
-                          i=identity["stack_id"])
+    (row,) = service.rows(
+        "SELECT t.files, f.files AS content FROM stack s JOIN raw_template t ON t.id = "
+        "s.raw_template_id JOIN raw_template_files f ON f.id = t.files_id WHERE s.id = :i",
+        i=identity["stack_id"],
+    )
     assert (row.files, json.loads(row.content)) == ("null", files)
     assert service.call("get_files", stack_identity=identity) == files
     assert service.outputs(identity) == {"o": "content"}
@@ -38,16 +42,24 @@ def test_files_have_a_row_of_their_own(service: Any) -> None:
 REFUSALS = {
     "a bad name": ({"stack_name": "1x"}, "StackValidationFailed", "Invalid stack name 1x"),
     "a name that is no text": ({"stack_name": 5}, "StackValidationFailed", "must be a string"),
+    "a name that is a list": ({"stack_name": []}, "StackValidationFailed", "Invalid stack name [], must be a string"),
+    "a name that is a map": ({"stack_name": {"a": 1}}, "StackValidationFailed", "must be a string"),
     "a bad version": ({"template": {"heat_template_version": "1999-01-01"}}, "InvalidTemplateVersion", "1999-01-01"),
     "an unknown parameter": ({"params": {"parameters": {"zz": 1}}}, "UnknownUserParameter", "zz"),
     "an unknown type": ({"template": hot({"x": {"type": "OS::No::Such"}})}, "StackValidationFailed", "OS::No::Such"),
-    "a cycle": ({"template": hot({"x": value(depends_on="y"), "y": value(depends_on="x")})},
-                "CircularDependencyException", 'Value "x"'),
+    "a cycle": (
+        {"template": hot({"x": value(depends_on="y"), "y": value(depends_on="x")})},
+        "CircularDependencyException",
+        'Value "x"',
+    ),
     "a missing reference": ({"template": hot({"x": value({"get_resource": "no"})})}, "InvalidTemplateReference", "no"),
     "a bad timeout": ({"args": {"timeout_mins": -1}}, "ValueError", "Invalid timeout value -1"),
     "bad tags": ({"args": {"tags": "a"}}, "ValueError", "Invalid tags, not a list: a"),
-    "one name for two": ({"template": hot({"p": value()}, parameters={"p": {"type": "string", "default": "d"}})},
-                         "StackValidationFailed", "Duplicate names"),
+    "one name for two": (
+        {"template": hot({"p": value()}, parameters={"p": {"type": "string", "default": "d"}})},
+        "StackValidationFailed",
+        "Duplicate names",
+    ),
 }
 
 
@@ -89,8 +101,9 @@ def test_of_two_at_once_one_wins(service: Any) -> None:
     made = [one for one in answers if isinstance(one, dict)]
     assert len(made) == 1 and answers.count("StackExists") == 3, answers
     service.settle(made[0])
-    orphans = service.rows("SELECT id FROM user_creds WHERE id NOT IN (SELECT user_creds_id FROM stack WHERE "
-                           "user_creds_id IS NOT NULL)")
+    orphans = service.rows(
+        "SELECT id FROM user_creds WHERE id NOT IN (SELECT user_creds_id FROM stack WHERE user_creds_id IS NOT NULL)"
+    )
     assert orphans == []
 
 
@@ -150,19 +163,31 @@ def test_environment_files_lose_against_what_was_given_by_hand(service: Any) -> 
     parameters = {name: {"type": "string", "default": "default"} for name in ("a", "b", "c")}
     files = {"one": "parameters: {a: one, b: one}", "two": "parameters: {b: two}\nparameter_defaults: {c: two}"}
     outputs = {name: {"value": {"get_param": name}} for name in parameters}
-    identity = service.create(hot(parameters=parameters, outputs=outputs), {"parameters": {"a": "hand"}}, files=files,
-                              environment_files=["one", "two"])
+    identity = service.create(
+        hot(parameters=parameters, outputs=outputs),
+        {"parameters": {"a": "hand"}},
+        files=files,
+        environment_files=["one", "two"],
+    )
     assert service.outputs(identity) == {"a": "hand", "b": "two", "c": "two"}
 
 
 def test_hidden_parameters(service: Any, config: Any) -> None:
     config(encrypt_parameters_and_properties=True)
-    parameters = {"n": {"type": "number", "hidden": True}, "t": {"type": "string", "hidden": True},
-                  "o": {"type": "string"}, "l": {"type": "comma_delimited_list", "hidden": True},
-                  "j": {"type": "json", "hidden": True}, "b": {"type": "boolean", "hidden": True}}
+    parameters = {
+        "n": {"type": "number", "hidden": True},
+        "t": {"type": "string", "hidden": True},
+        "o": {"type": "string"},
+        "l": {"type": "comma_delimited_list", "hidden": True},
+        "j": {"type": "json", "hidden": True},
+        "b": {"type": "boolean", "hidden": True},
+    }
     given = {"n": 5, "t": "geheim", "o": "open", "l": ["x", "y"], "j": {"k": [1]}, "b": True}
-    template = hot({"a": value({"get_param": "t"})}, parameters=parameters,
-                   outputs={name: {"value": {"get_param": name}} for name in given})
+    template = hot(
+        {"a": value({"get_param": "t"})},
+        parameters=parameters,
+        outputs={name: {"value": {"get_param": name}} for name in given},
+    )
     identity = service.create(template, {"parameters": given})
     from openkeel_heat.engine import stack, templates
 
@@ -172,8 +197,10 @@ def test_hidden_parameters(service: Any, config: Any) -> None:
     shown = {name: "open" if name == "o" else "******" for name in given}
     assert {name: found["parameters"][name] for name in parameters} == shown
     assert service.outputs(identity) == given
-    (row,) = service.rows("SELECT t.environment FROM stack s JOIN raw_template t ON t.id = s.raw_template_id "
-                          "WHERE s.id = :i", i=identity["stack_id"])
+    (row,) = service.rows(
+        "SELECT t.environment FROM stack s JOIN raw_template t ON t.id = s.raw_template_id WHERE s.id = :i",
+        i=identity["stack_id"],
+    )
     assert "geheim" not in row.environment
     stored = json.loads(row.environment)
     assert sorted(stored["encrypted_param_names"]) == ["b", "j", "l", "n", "t"]

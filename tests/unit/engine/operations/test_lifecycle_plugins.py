@@ -22,11 +22,17 @@ objections: dict[str, str] = {}
 
 class First:
     def do_pre_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
-        heard.append(("first", "pre", stack.name, action, current_stack is not None))
+        heard.append(("first", "pre", stack, action, current_stack is not None))
 
-    def do_post_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None,
-                   is_stack_failure: bool = False) -> None:
-        heard.append(("first", "post", stack.name, action, is_stack_failure))
+    def do_post_op(
+        self,
+        cnxt: Any,
+        stack: Any,
+        current_stack: Any = None,
+        action: str | None = None,
+        is_stack_failure: bool = False,
+    ) -> None:
+        heard.append(("first", "post", stack, action, is_stack_failure))
 
     def get_ordinal(self) -> int:
         return 1
@@ -36,13 +42,19 @@ class Second(First):
     """After the first, and hard to please."""
 
     def do_pre_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
-        heard.append(("second", "pre", stack.name, action, current_stack is not None))
+        heard.append(("second", "pre", stack, action, current_stack is not None))
         if action in objections:
             raise ValueError(objections[action])
 
-    def do_post_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None,
-                   is_stack_failure: bool = False) -> None:
-        heard.append(("second", "post", stack.name, action, is_stack_failure))
+    def do_post_op(
+        self,
+        cnxt: Any,
+        stack: Any,
+        current_stack: Any = None,
+        action: str | None = None,
+        is_stack_failure: bool = False,
+    ) -> None:
+        heard.append(("second", "post", stack, action, is_stack_failure))
         raise RuntimeError("nobody hears this")
 
     def get_ordinal(self) -> int:
@@ -60,65 +72,65 @@ class Broken:
 def installed(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     heard.clear()
     objections.clear()
-    monkeypatch.setattr(registry.global_env(), "stack_lifecycle_plugins",
-                        [("second", Second), ("broken", Broken), ("first", First)])
+    monkeypatch.setattr(
+        registry.global_env(), "stack_lifecycle_plugins", [("second", Second), ("broken", Broken), ("first", First)]
+    )
     monkeypatch.setattr(lifecycle_plugins, "_known", None)
     yield
     lifecycle_plugins._known = None
 
 
-def told() -> list[tuple[Any, ...]]:
-    """What was heard by now, once the last operation's end was told."""
-    def balanced() -> bool:
-        times = [one[1] for one in heard]
-        return times.count("pre") == times.count("post")
+def of(identity: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """What was heard of one stack: an engine of the test before may have something left to tell."""
+    return [(who, when, action, what) for who, when, stack, action, what in heard if stack.id == identity["stack_id"]]
 
-    until(balanced, "both sides are told")
-    found = [(who, when, action, what) for who, when, _stack, action, what in heard]
+
+def told(identity: dict[str, Any], operations: int = 1) -> list[tuple[Any, ...]]:
+    """What was heard of so many operations on the stack, once the end of the last was told."""
+    until(lambda: len(of(identity)) >= 4 * operations, "both plugins are told of beginning and end")
+    found = of(identity)
     heard.clear()
     return found
 
 
 def both(action: str, new_stack: bool = False, failed: bool = False) -> list[tuple[Any, ...]]:
-    return [("first", "pre", action, new_stack), ("second", "pre", action, new_stack),
-            ("first", "post", action, failed), ("second", "post", action, failed)]
+    return [
+        ("first", "pre", action, new_stack),
+        ("second", "pre", action, new_stack),
+        ("first", "post", action, failed),
+        ("second", "post", action, failed),
+    ]
 
 
 def refused_by_second(action: str, new_stack: bool = False) -> list[tuple[Any, ...]]:
     return [("first", "pre", action, new_stack), ("second", "pre", action, new_stack), ("first", "post", action, True)]
 
 
-def heard_of_refusal(action: str, new_stack: bool = False) -> bool:
-    found = [(who, when, act, what) for who, when, _stack, act, what in heard]
-    heard.clear()
-    return found == refused_by_second(action, new_stack)
-
-
 def test_each_operation_in_order(service: Service) -> None:
     identity = service.create(hot({"a": value()}))
-    assert told() == both("CREATE")
+    assert told(identity) == both("CREATE")
     service.update(identity, hot({"a": value("2")}))
-    assert told() == both("UPDATE", new_stack=True)
+    assert told(identity) == both("UPDATE", new_stack=True)
     for method, action in (("stack_suspend", "SUSPEND"), ("stack_resume", "RESUME"), ("stack_check", "CHECK")):
         service.call(method, stack_identity=identity)
         service.settle(identity)
-        assert told() == both(action)
+        assert told(identity) == both(action)
     snapshot = service.call("stack_snapshot", stack_identity=identity, name="s")
     service.settle(identity)
-    assert told() == both("SNAPSHOT")
+    assert told(identity) == both("SNAPSHOT")
     service.call("stack_restore", stack_identity=identity, snapshot_id=snapshot["id"])
     service.settle(identity)
-    assert told() == both("RESTORE", new_stack=True)
+    assert told(identity) == both("RESTORE", new_stack=True)
     service.call("delete_stack", stack_identity=identity)
-    assert told() == both("DELETE")
+    assert told(identity) == both("DELETE")
 
 
 def test_a_failure_and_its_rollback(service: Service) -> None:
     identity = service.create(hot({"a": sample()}))
-    told()
+    told(identity)
     service.update(identity, hot({"a": sample(fail=True)}), args={"disable_rollback": False})
     until(lambda: service.state(identity) == "ROLLBACK_COMPLETE", "it is rolled back")
-    found = told()
+    found = told(identity, operations=2)
     assert sorted(found) == sorted(both("UPDATE", new_stack=True, failed=True) + both("ROLLBACK"))
     assert found[:2] == both("UPDATE", new_stack=True)[:2] and found[-2:] == both("ROLLBACK")[2:]
 
@@ -126,40 +138,54 @@ def test_a_failure_and_its_rollback(service: Service) -> None:
 def test_nested_stacks_are_stacks(service: Service) -> None:
     files = {"member.yaml": json.dumps(hot({"a": value()}))}
     service.create(hot({"n": {"type": "member.yaml"}}), files=files, name="outer")
-    until(lambda: len(heard) == 8, "both stacks are told of")
-    assert sorted(one[2].startswith("outer-n") for one in heard) == [False] * 4 + [True] * 4
+
+    def names() -> list[str]:
+        return sorted(stack.name[:7] for _who, _when, stack, _action, _what in heard if stack.name.startswith("outer"))
+
+    until(lambda: names() == ["outer"] * 4 + ["outer-n"] * 4, "both stacks are told of")
 
 
 def test_an_operation_over_another(service: Service) -> None:
     """The one that was cut off has failed."""
     identity = service.create(hot({"a": sample()}))
-    told()
+    told(identity)
     slow = hot({"a": sample(value="2", action_wait_secs={"update": 30})})
     service.update(identity, slow, wait=False)
     service.call("delete_stack", stack_identity=identity)
     until(lambda: service.show(identity)["stack_status"] == "COMPLETE", "it is deleted", 15)
-    assert sorted(told()) == sorted(both("UPDATE", new_stack=True, failed=True) + both("DELETE"))
+    assert sorted(told(identity, operations=2)) == sorted(both("UPDATE", new_stack=True, failed=True) + both("DELETE"))
 
 
-@pytest.mark.parametrize("method, action", [("stack_suspend", "SUSPEND"), ("stack_check", "CHECK"),
-                                            ("delete_stack", "DELETE"), ("update_stack", "UPDATE"),
-                                            ("stack_restore", "RESTORE")])
+@pytest.mark.parametrize(
+    "method, action",
+    [
+        ("stack_suspend", "SUSPEND"),
+        ("stack_check", "CHECK"),
+        ("delete_stack", "DELETE"),
+        ("update_stack", "UPDATE"),
+        ("stack_restore", "RESTORE"),
+    ],
+)
 def test_what_a_plugin_does_not_want_fails(service: Service, method: str, action: str) -> None:
     """Before anything is written: the stack is as it was, and FAILED for the plugin's reason."""
     identity = service.create(hot({"a": value()}))
     snapshot = service.call("stack_snapshot", stack_identity=identity, name="s")
     service.settle(identity)
-    told()
+    told(identity, operations=2)
     before = service.show(identity)
     objections[action] = "not on a Friday"
     more: dict[str, Any] = {
         "stack_restore": {"snapshot_id": snapshot["id"]},
-        "update_stack": {"template": hot({"b": value()}), "params": {}, "files": {}, "args": {}}}.get(method, {})
+        "update_stack": {"template": hot({"b": value()}), "params": {}, "files": {}, "args": {}},
+    }.get(method, {})
     service.call(method, stack_identity=identity, **more)
     after = service.show(identity)
     assert (after["stack_action"], after["stack_status"], after["stack_status_reason"]) == (
-        action, "FAILED", "not on a Friday")
-    assert heard_of_refusal(action, new_stack=action in ("UPDATE", "RESTORE"))
+        action,
+        "FAILED",
+        "not on a Friday",
+    )
+    assert of(identity) == refused_by_second(action, new_stack=action in ("UPDATE", "RESTORE"))
     assert [one["resource_name"] for one in service.call("list_stack_resources", stack_identity=identity)] == ["a"]
     assert before["updated_time"] == after["updated_time"]
     objections.clear()
@@ -172,7 +198,7 @@ def test_a_creation_that_a_plugin_does_not_want(service: Service) -> None:
     identity = service.create(hot({"a": value()}))
     assert service.state(identity) == "CREATE_FAILED"
     assert service.show(identity)["stack_status_reason"] == "no room"
-    assert heard_of_refusal("CREATE")
+    assert of(identity) == refused_by_second("CREATE")
     assert service.call("list_stack_resources", stack_identity=identity) == []
     service.call("delete_stack", stack_identity=identity)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trees that grow beyond a limit, at once or while they are made: refused or FAILED, and nothing half written."""
+
 from __future__ import annotations
 
 import json
@@ -30,8 +31,12 @@ def group(count: Any, inner: Any = None) -> dict[str, Any]:
 
 def grown(count: int) -> dict[str, Any]:
     """A group whose size is known only when another resource is there."""
-    return hot({"size": value(count, properties={"type": "number", "value": count}),
-                "g": group({"get_attr": ["size", "value"]})})
+    return hot(
+        {
+            "size": value(count, properties={"type": "number", "value": count}),
+            "g": group({"get_attr": ["size", "value"]}),
+        }
+    )
 
 
 def tree(depth: int) -> tuple[dict[str, Any], dict[str, str]]:
@@ -63,10 +68,12 @@ def test_too_many_resources_at_once(service: Any, config: Any) -> None:
     config(max_resources_per_stack=3)
     big = hot({name: value() for name in "abcd"})
     assert "Maximum resources per stack exceeded" in refused(
-        service, "create_stack", stack_name="big", template=big, files={})
+        service, "create_stack", stack_name="big", template=big, files={}
+    )
     identity = service.create(hot({name: value() for name in "abc"}))
     assert "Maximum resources per stack exceeded" in refused(
-        service, "update_stack", stack_identity=identity, template=big, files={})
+        service, "update_stack", stack_identity=identity, template=big, files={}
+    )
     assert service.state(identity) == "CREATE_COMPLETE"
     gone(service, identity)
 
@@ -75,18 +82,21 @@ def test_nesting_too_deep_at_once(service: Any, config: Any) -> None:
     config(max_nested_stack_depth=2)
     template, files = tree(3)
     assert "Recursion depth exceeds 2" in refused(
-        service, "create_stack", stack_name="deep", template=template, files=files)
+        service, "create_stack", stack_name="deep", template=template, files=files
+    )
     identity = service.create(*tree(2)[:1], files=tree(2)[1])
     assert service.state(identity) == "CREATE_COMPLETE"
     assert "Recursion depth exceeds 2" in refused(
-        service, "update_stack", stack_identity=identity, template=template, files=files)
+        service, "update_stack", stack_identity=identity, template=template, files=files
+    )
     gone(service, identity)
 
 
 def test_a_template_inside_of_itself(service: Any) -> None:
     files = {"self.yaml": json.dumps(hot({"n": {"type": "self.yaml"}}))}
     assert "Recursion depth exceeds" in refused(
-        service, "create_stack", stack_name="self", template=hot({"n": {"type": "self.yaml"}}), files=files)
+        service, "create_stack", stack_name="self", template=hot({"n": {"type": "self.yaml"}}), files=files
+    )
 
 
 @pytest.mark.parametrize("rollback", [False, True])
@@ -123,8 +133,12 @@ def test_too_many_resources_by_an_update(service: Any, config: Any, rollback: bo
 def test_nesting_too_deep_while_it_is_made(service: Any, config: Any) -> None:
     """Lowered by an operator before the innermost stack is made."""
     _template, files = tree(3)
-    slow = hot({"wait": {"type": "OS::Heat::TestResource", "properties": {"wait_secs": 1}},
-                "n": {"type": "level1.yaml", "depends_on": ["wait"]}})
+    slow = hot(
+        {
+            "wait": {"type": "OS::Heat::TestResource", "properties": {"wait_secs": 1}},
+            "n": {"type": "level1.yaml", "depends_on": ["wait"]},
+        }
+    )
     identity = service.create(slow, files=files, wait=False)
     config(max_nested_stack_depth=2)
     assert service.state(identity) == "CREATE_FAILED"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots, abandon and adopt, preview and validation, discovery, software configuration, migration."""
+
 from __future__ import annotations
 
 import json
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from openkeel_heat.db import snapshots
 from tests.contract.rpc_replay import poll
 from tests.unit.engine.operations.conftest import hot, value
 
@@ -39,6 +41,30 @@ def test_snapshot_and_restore(service: Any, config: Any) -> None:
     assert str(error) == f"Snapshot with id {made['id']} not found"
 
 
+def test_the_answer_to_a_snapshot_is_how_it_began(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it has ended before there is an answer."""
+    identity = service.create(hot({"a": value("1")}))
+    read = snapshots.get
+
+    def read_late(snapshot_id: str) -> Any:
+        assert poll(lambda: read(snapshot_id).status == "COMPLETE")
+        return read(snapshot_id)
+
+    monkeypatch.setattr(snapshots, "get", read_late)
+    made = service.call("stack_snapshot", stack_identity=identity, name="first")
+    assert (made["action"], made["status"], made["status_reason"]) == ("CREATE", "IN_PROGRESS", None)
+    assert made["data"]["action"] == "CREATE" and made["creation_time"]
+
+
+@pytest.mark.parametrize("name", [[], ["x"], {}, {"a": 1}, "x" * 256], ids=lambda it: str(it)[:9])
+def test_a_name_that_a_snapshot_cannot_have(service: Any, name: Any) -> None:
+    identity = service.create(hot())
+    error = service.refused("stack_snapshot", stack_identity=identity, name=name)
+    assert type(error).__name__ == "Invalid" and '"name"' in str(error)
+    assert service.state(identity) == "CREATE_COMPLETE"
+    assert service.call("stack_snapshot", stack_identity=identity, name=5)["name"] == "5"
+
+
 def test_no_snapshot_of_a_running_stack(service: Any) -> None:
     busy = {"type": "OS::Heat::TestResource", "properties": {"action_wait_secs": {"create": 20}}}
     identity = service.create(hot({"s": busy}), wait=False)
@@ -62,8 +88,13 @@ def test_abandon_and_adopt(service: Any, config: Any) -> None:
     data = service.call("abandon_stack", stack_identity=identity)
     assert data == exported and set(data["resources"]) == {"r"}
     assert service.state(identity) == "DELETE_COMPLETE"
-    arguments = {"stack_name": "adopted", "template": template, "params": {}, "files": {},
-                 "args": {"adopt_stack_data": json.dumps(data)}}
+    arguments = {
+        "stack_name": "adopted",
+        "template": template,
+        "params": {},
+        "files": {},
+        "args": {"adopt_stack_data": json.dumps(data)},
+    }
     config(enable_stack_adopt=False)
     assert str(service.refused("create_stack", **arguments)) == "Stack Adopt is not supported."
     config(enable_stack_adopt=True)
@@ -76,8 +107,14 @@ def test_abandon_and_adopt(service: Any, config: Any) -> None:
 def test_preview_writes_nothing(service: Any) -> None:
     group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 2, "resource_def": value()}}
     before = service.census()
-    shown = service.call("preview_stack", stack_name="p", template=hot({"a": value(), "g": group}), params={}, files={},
-                         args={"tags": ["t"]})
+    shown = service.call(
+        "preview_stack",
+        stack_name="p",
+        template=hot({"a": value(), "g": group}),
+        params={},
+        files={},
+        args={"tags": ["t"]},
+    )
     assert service.census() == before
     flat = [one for one in shown["resources"] if isinstance(one, dict)]
     nested = [one for one in shown["resources"] if isinstance(one, list)]
@@ -93,12 +130,18 @@ def test_preview_of_an_update(service: Any) -> None:
     template = hot({"same": value("1"), "new": value("2"), "more": value("1"), "g": more})
 
     def preview(**args: Any) -> dict[str, list[str]]:
-        found = service.call("preview_update_stack", stack_identity=identity, template=template, params={}, files={},
-                             args=args)
+        found = service.call(
+            "preview_update_stack", stack_identity=identity, template=template, params={}, files={}, args=args
+        )
         return {key: sorted(one["resource_name"] for one in found[key]) for key in found}
 
-    assert preview() == {"unchanged": ["same"], "updated": ["g", "new"], "replaced": [], "added": ["more"],
-                         "deleted": ["gone"]}
+    assert preview() == {
+        "unchanged": ["same"],
+        "updated": ["g", "new"],
+        "replaced": [],
+        "added": ["more"],
+        "deleted": ["gone"],
+    }
     nested = preview(show_nested=True)
     assert nested["added"] == ["2", "more"] and nested["unchanged"] == ["0", "1", "same"]
     assert service.census() == before
@@ -108,12 +151,22 @@ def test_preview_of_an_update(service: Any) -> None:
 def test_validate(service: Any) -> None:
     parameters = {"p": {"type": "number", "default": 3, "hidden": True, "constraints": [{"range": {"min": 1}}]}}
     files = {"inner.yaml": json.dumps(hot(parameters={"q": {"type": "string"}}, description="inside"))}
-    template = hot({"t": {"type": "inner.yaml", "properties": {"q": "x"}}}, parameters=parameters,
-                   parameter_groups=[{"parameters": ["p"]}], description="outside")
+    template = hot(
+        {"t": {"type": "inner.yaml", "properties": {"q": "x"}}},
+        parameters=parameters,
+        parameter_groups=[{"parameters": ["p"]}],
+        description="outside",
+    )
     found = service.call("validate_template", template=template, params={}, files=files, show_nested=True)
     assert found["Description"] == "outside" and found["ParameterGroups"] == [{"parameters": ["p"]}]
-    assert found["Parameters"]["p"] == {"Type": "Number", "Description": "", "NoEcho": "true", "Label": "p",
-                                        "Default": 3, "MinValue": 1}
+    assert found["Parameters"]["p"] == {
+        "Type": "Number",
+        "Description": "",
+        "NoEcho": "true",
+        "Label": "p",
+        "Default": 3,
+        "MinValue": 1,
+    }
     inside = found["NestedParameters"]["t"]
     assert inside["Type"] == "inner.yaml" and list(inside["Parameters"]) == ["q"] and inside["Description"] == "inside"
     assert set(found["Environment"]) == {"parameters", "parameter_defaults", "resource_registry", "event_sinks"}
@@ -132,12 +185,15 @@ def test_errors_that_do_not_count(service: Any, monkeypatch: pytest.MonkeyPatch)
     error = service.refused("validate_template", template=template, params={})
     assert type(error).__name__ == "ResourceTypeUnavailable"
     assert str(error) == (
-        "HEAT-E99001 Service nova is not available for resource type OS::Heat::Value, reason: It sleeps.")
+        "HEAT-E99001 Service nova is not available for resource type OS::Heat::Value, reason: It sleeps."
+    )
     found = service.call("validate_template", template=template, params={}, ignorable_errors=["99001"])
     assert list(found["Parameters"]) == ["p"]
     broken = hot({"v": value(), "w": {"type": "OS::Heat::None", "depends_on": "z"}})
-    assert type(service.refused("validate_template", template=broken, params={}, ignorable_errors=["99001"])).__name__ \
+    assert (
+        type(service.refused("validate_template", template=broken, params={}, ignorable_errors=["99001"])).__name__
         == "InvalidTemplateReference"
+    )
 
 
 # discovery ----------------------------------------------------------------------------------------------------------
@@ -154,8 +210,9 @@ def test_discovery(service: Any) -> None:
     for method in ("resource_schema", "generate_template"):
         assert type(service.refused(method, type_name="OS::No::Such")).__name__ == "EntityNotFound"
     plain = service.call("list_template_functions", template_version="heat_template_version.2021-04-16")
-    more = service.call("list_template_functions", template_version="heat_template_version.2021-04-16",
-                        with_condition=True)
+    more = service.call(
+        "list_template_functions", template_version="heat_template_version.2021-04-16", with_condition=True
+    )
     again = service.call("list_template_functions", template_version="heat_template_version.2021-04-16")
     assert plain == again and len(more) > len(plain) and all(one["description"] for one in more)
     (one,) = [one for one in service.call("list_services") if one["engine_id"] == service.runtime.engine_id]
@@ -174,9 +231,18 @@ def test_deployments(service: Any, config: Any) -> None:
     assert service.call("show_software_config", config_id=made["id"]) == made
 
     def deploy() -> str:
-        return str(service.call("create_software_deployment", server_id="server", config_id=made["id"],
-                                input_values={"i": 1}, action="CREATE", status="IN_PROGRESS", status_reason="",
-                                stack_user_project_id=None)["id"])
+        return str(
+            service.call(
+                "create_software_deployment",
+                server_id="server",
+                config_id=made["id"],
+                input_values={"i": 1},
+                action="CREATE",
+                status="IN_PROGRESS",
+                status_reason="",
+                stack_user_project_id=None,
+            )["id"]
+        )
 
     def signal(one: str, **details: Any) -> Any:
         return service.call("signal_software_deployment", deployment_id=one, details=details, updated_at=None)
@@ -188,8 +254,7 @@ def test_deployments(service: Any, config: Any) -> None:
     assert signal(errored, err="bad") == f"deployment {errored} failed"
     shown = {one: service.call("show_software_deployment", deployment_id=one) for one in (good, coded, errored)}
     assert (shown[good]["status"], shown[good]["output_values"]["out"]) == ("COMPLETE", "o")
-    assert shown[coded]["status_reason"] == (
-        "deploy_status_code : Deployment exited with non-zero status code: 3")
+    assert shown[coded]["status_reason"] == ("deploy_status_code : Deployment exited with non-zero status code: 3")
     assert (shown[errored]["status"], shown[errored]["status_reason"]) == ("FAILED", "err : bad")
     assert len(service.call("metadata_software_deployments", server_id="server")) == 3
     error = service.refused("delete_software_config", config_id=made["id"])
@@ -200,16 +265,28 @@ def test_deployments(service: Any, config: Any) -> None:
     service.call("delete_software_config", config_id=made["id"])
     assert str(service.refused("show_software_config", config_id=made["id"])).endswith("not found")
     config(max_software_configs_per_tenant=0)
-    assert type(service.refused("create_software_config", group="g", name="n", config="", inputs=[], outputs=[],
-                                options={})).__name__ == "RequestLimitExceeded"
+    assert (
+        type(
+            service.refused("create_software_config", group="g", name="n", config="", inputs=[], outputs=[], options={})
+        ).__name__
+        == "RequestLimitExceeded"
+    )
 
 
 def test_deployments_reach_the_metadata_of_the_server(service: Any) -> None:
     identity = service.create(hot({"a": value()}))
     server = service.call("describe_stack_resource", stack_identity=identity, resource_name="a")["physical_resource_id"]
     made = config_of(service, name="for the server")
-    service.call("create_software_deployment", server_id=server, config_id=made["id"], input_values={}, action="CREATE",
-                 status="COMPLETE", status_reason="", stack_user_project_id=None)
+    service.call(
+        "create_software_deployment",
+        server_id=server,
+        config_id=made["id"],
+        input_values={},
+        action="CREATE",
+        status="COMPLETE",
+        status_reason="",
+        stack_user_project_id=None,
+    )
     found = service.call("describe_stack_resource", stack_identity=identity, resource_name="a")
     assert [one["name"] for one in found["metadata"]["deployments"]] == ["for the server"]
 
@@ -236,8 +313,9 @@ def test_migrate(service: Any) -> None:
 def as_the_old_engine_had_it(service: Any, identity: Any, **columns: Any) -> None:
     from openkeel_heat.db import resources, stacks
 
-    stacks.update(identity["stack_id"], {"convergence": False, "current_traversal": None, "current_deps": None,
-                                         **columns})
+    stacks.update(
+        identity["stack_id"], {"convergence": False, "current_traversal": None, "current_deps": None, **columns}
+    )
     for row in resources.list_by_stack(identity["stack_id"]):
         resources.update(row.id, {"requires": None, "current_template_id": None})
 
@@ -262,25 +340,32 @@ def test_a_backup_stack_is_cleaned_up(service: Any) -> None:
     identity = service.create(hot({"a": value("1")}))
     other = service.create(hot({"a": value("old")}))
     as_the_old_engine_had_it(service, identity, status="FAILED", action="UPDATE")
-    as_the_old_engine_had_it(service, other, owner_id=identity["stack_id"], backup=True,
-                             name=identity["stack_name"] + "*")
+    as_the_old_engine_had_it(
+        service, other, owner_id=identity["stack_id"], backup=True, name=identity["stack_name"] + "*"
+    )
     service.update(identity, hot({"a": value("1")}, outputs=OUT))
     assert service.outputs(identity) == {"o": "1"}
-    rows = service.rows("SELECT stack_id FROM resource WHERE stack_id IN (:i, :o)", i=identity["stack_id"],
-                        o=other["stack_id"])
+    rows = service.rows(
+        "SELECT stack_id FROM resource WHERE stack_id IN (:i, :o)", i=identity["stack_id"], o=other["stack_id"]
+    )
     assert [row.stack_id for row in rows] == [identity["stack_id"]]
     (row,) = service.rows("SELECT deleted_at FROM stack WHERE id = :o", o=other["stack_id"])
     assert row.deleted_at is not None
 
 
 # lists --------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("case", [
-    ({"tags": ["la"]}, ["l1", "l2"]), ({"tags": ["la", "lb"]}, ["l2"]), ({"tags_any": ["lb", "lc"]}, ["l2", "l3"]),
-    ({"not_tags": ["la"], "filters": {"stack_name": ["l1", "l3"]}}, ["l3"]),
-    ({"filters": {"status": "CREATE_COMPLETE"}, "tags_any": ["la", "lc"]}, ["l1", "l2", "l3"]),
-    ({"filters": {"stack_status": "FAILED"}}, []),
-    ({"sort_keys": ["stack_name"], "sort_dir": "desc", "limit": 2}, ["l3", "l2"]),
-])
+@pytest.mark.parametrize(
+    "case",
+    [
+        ({"tags": ["la"]}, ["l1", "l2"]),
+        ({"tags": ["la", "lb"]}, ["l2"]),
+        ({"tags_any": ["lb", "lc"]}, ["l2", "l3"]),
+        ({"not_tags": ["la"], "filters": {"stack_name": ["l1", "l3"]}}, ["l3"]),
+        ({"filters": {"status": "CREATE_COMPLETE"}, "tags_any": ["la", "lc"]}, ["l1", "l2", "l3"]),
+        ({"filters": {"stack_status": "FAILED"}}, []),
+        ({"sort_keys": ["stack_name"], "sort_dir": "desc", "limit": 2}, ["l3", "l2"]),
+    ],
+)
 def test_lists(service: Any, case: Any) -> None:
     arguments, expected = case
     project = service.context("lists")

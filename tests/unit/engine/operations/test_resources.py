@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resources and events of stacks: lists through nested stacks, signals, hooks, marking, what they cost."""
+
 from __future__ import annotations
 
 import json
@@ -8,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures.polling import until
 from tests.unit.engine.operations.conftest import hot, value
 
 
 def group(count: int, definition: Any = None) -> dict[str, Any]:
-    return {"type": "OS::Heat::ResourceGroup",
-            "properties": {"count": count, "resource_def": definition or {"type": "OS::Heat::RandomString"}}}
+    return {
+        "type": "OS::Heat::ResourceGroup",
+        "properties": {"count": count, "resource_def": definition or {"type": "OS::Heat::RandomString"}},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +31,10 @@ def names(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def test_nested_lists(service: Any, tree: Any) -> None:
-    listed = {depth: names(service.call("list_stack_resources", stack_identity=tree, nested_depth=depth))
-              for depth in range(4)}
+    listed = {
+        depth: names(service.call("list_stack_resources", stack_identity=tree, nested_depth=depth))
+        for depth in range(4)
+    }
     assert sorted(listed[0]) == [("", "a"), ("", "g")]
     assert sorted(listed[1][2:]) == [("g", "0"), ("g", "1")]
     inner = [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
@@ -67,8 +73,9 @@ def test_events(service: Any, tree: Any) -> None:
     assert len(own) == 6 and len(every) > 6 + 8
     assert all(event["root_stack_id"] == tree for event in every)
     page = service.call("list_events", stack_identity=tree, nested_depth=2, limit=3)
-    rest = service.call("list_events", stack_identity=tree, nested_depth=2, marker=page[-1]["event_identity"]["path"]
-                        .rpartition("/")[2])
+    rest = service.call(
+        "list_events", stack_identity=tree, nested_depth=2, marker=page[-1]["event_identity"]["path"].rpartition("/")[2]
+    )
     assert page + rest == every
     uuid = own[1]["event_identity"]["path"].rpartition("/")[2]
     (one,) = service.call("list_events", stack_identity=tree, filters={"uuid": uuid})
@@ -79,8 +86,12 @@ def test_events(service: Any, tree: Any) -> None:
 def test_reads_cost_a_handful_of_statements(service: Any, tree: Any) -> None:
     from openkeel_heat.db import session
 
-    big = service.create(hot({f"r{n}": value(str(n)) for n in range(60)},
-                             outputs={f"o{n}": {"value": {"get_attr": [f"r{n}", "value"]}} for n in range(20)}))
+    big = service.create(
+        hot(
+            {f"r{n}": value(str(n)) for n in range(60)},
+            outputs={f"o{n}": {"value": {"get_attr": [f"r{n}", "value"]}} for n in range(20)},
+        )
+    )
     calls = {
         "show_stack": ({"stack_identity": big}, 2),
         "list_stack_resources": ({"stack_identity": big}, 2),
@@ -140,8 +151,15 @@ def test_what_is_read_of_one_resource_hangs_on_no_other(service: Any, monkeypatc
 def test_lists_show_what_details_show(service: Any, tree: Any) -> None:
     names = ("a", "b", "c", "off")
     more = {"conditions": {"never": {"equals": ["x", "y"]}}}
-    first = hot({"a": value(), "b": value({"get_attr": ["a", "value"]}), "c": value(depends_on=["a", "b"]),
-                 "off": value(condition="never")}, **more)
+    first = hot(
+        {
+            "a": value(),
+            "b": value({"get_attr": ["a", "value"]}),
+            "c": value(depends_on=["a", "b"]),
+            "off": value(condition="never"),
+        },
+        **more,
+    )
     flat = service.create(first)
     second = json.loads(json.dumps(first))
     second["resources"]["c"] = {"type": "OS::Heat::TestResource", "properties": {"fail": True}}
@@ -158,26 +176,34 @@ def test_lists_show_what_details_show(service: Any, tree: Any) -> None:
         glance = service.call("list_stack_resources", **call)
         assert glance == details
         shown += len(glance)
-        for kind in ({one["resource_type"] for one in glance}):
+        for kind in {one["resource_type"] for one in glance}:
             of_kind = service.call("list_stack_resources", filters={"type": kind}, **call)
             assert of_kind == [one for one in glance if one["resource_type"] == kind]
     assert shown == 3 + 3 + 2 + 8
     by_name = {one["resource_name"]: one for one in service.call("list_stack_resources", stack_identity=flat)}
     assert {name: by_name[name]["required_by"] for name in names if name in by_name} == {
-        "a": ["b", "c"], "b": ["c"], "c": []}
+        "a": ["b", "c"],
+        "b": ["c"],
+        "c": [],
+    }
 
 
 def test_hooks(service: Any) -> None:
     registry = {"resource_registry": {"resources": {"a": {"hooks": ["pre-create"]}}}}
     identity = service.create(hot({"a": value()}), registry, wait=False)
     for hook, text in (("bogus", 'Invalid hook type "bogus"'), ("pre-update", 'The "pre-update" hook is not defined')):
-        error = service.refused("resource_signal", stack_identity=identity, resource_name="a",
-                                details={"unset_hook": hook})
+        error = service.refused(
+            "resource_signal", stack_identity=identity, resource_name="a", details={"unset_hook": hook}
+        )
         assert type(error).__name__ == "InvalidBreakPointHook" and text in str(error)
     from tests.contract.rpc_replay import poll
 
-    assert poll(lambda: any("paused until Hook pre-create is cleared" in event["resource_status_reason"]
-                            for event in service.call("list_events", stack_identity=identity)))
+    assert poll(
+        lambda: any(
+            "paused until Hook pre-create is cleared" in event["resource_status_reason"]
+            for event in service.call("list_events", stack_identity=identity)
+        )
+    )
     service.call("resource_signal", stack_identity=identity, resource_name="a", details={"unset_hook": "pre-create"})
     assert service.state(identity) == "CREATE_COMPLETE"
     reasons = [event["resource_status_reason"] for event in service.call("list_events", stack_identity=identity)]
@@ -188,8 +214,13 @@ def test_mark_unhealthy(service: Any) -> None:
     identity = service.create(hot({"a": value("1"), "s": {"type": "OS::Heat::TestResource"}}))
 
     def mark(name: str, unhealthy: Any, reason: str | None = None) -> None:
-        service.call("resource_mark_unhealthy", stack_identity=identity, resource_name=name, mark_unhealthy=unhealthy,
-                     resource_status_reason=reason)
+        service.call(
+            "resource_mark_unhealthy",
+            stack_identity=identity,
+            resource_name=name,
+            mark_unhealthy=unhealthy,
+            resource_status_reason=reason,
+        )
 
     def shown() -> tuple[str, str]:
         found = service.call("describe_stack_resource", stack_identity=identity, resource_name="a")
@@ -206,14 +237,21 @@ def test_mark_unhealthy(service: Any) -> None:
     service.update(identity, hot({"a": value("1"), "s": {"type": "OS::Heat::TestResource"}}))
     after = service.call("describe_stack_resource", stack_identity=identity, resource_name="a")
     assert after["physical_resource_id"] != before["physical_resource_id"]
-    assert type(service.refused("resource_mark_unhealthy", stack_identity=identity, resource_name="no",
-                                mark_unhealthy=True)).__name__ == "ResourceNotFound"
+    assert (
+        type(
+            service.refused("resource_mark_unhealthy", stack_identity=identity, resource_name="no", mark_unhealthy=True)
+        ).__name__
+        == "ResourceNotFound"
+    )
     busy = hot({"a": value("1"), "s": {"type": "OS::Heat::TestResource", "properties": {"value": "n", "wait_secs": 3}}})
     service.update(identity, busy, wait=False)
     from tests.contract.rpc_replay import poll
 
-    assert poll(lambda: bool(service.rows("SELECT 1 FROM resource WHERE engine_id IS NOT NULL AND stack_id = :i",
-                                          i=identity["stack_id"])))
+    assert poll(
+        lambda: bool(
+            service.rows("SELECT 1 FROM resource WHERE engine_id IS NOT NULL AND stack_id = :i", i=identity["stack_id"])
+        )
+    )
     error = service.refused("resource_mark_unhealthy", stack_identity=identity, resource_name="s", mark_unhealthy=True)
     assert type(error).__name__ == "ActionInProgress"
 
@@ -223,25 +261,40 @@ def test_find_physical(service: Any, tree: Any) -> None:
     identity = service.call("find_physical_resource", physical_resource_id=found["physical_resource_id"])
     assert identity == {**tree, "path": "/resources/a"}
     other = service.context("somebody else")
-    assert type(service.refused("find_physical_resource", other, physical_resource_id=found["physical_resource_id"]
-                                )).__name__ == "EntityNotFound"
+    assert (
+        type(
+            service.refused("find_physical_resource", other, physical_resource_id=found["physical_resource_id"])
+        ).__name__
+        == "EntityNotFound"
+    )
 
 
 def test_all_concurrent_signals_count(service: Any) -> None:
     handle = {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transport": "HEAT_SIGNAL"}}
-    wait = {"type": "OS::Heat::WaitCondition",
-            "properties": {"handle": {"get_resource": "handle"}, "count": 8, "timeout": 20}}
-    identity = service.create(hot({"handle": handle, "wait": wait},
-                                  outputs={"o": {"value": {"get_attr": ["wait", "data"]}}}), wait=False)
+    wait = {
+        "type": "OS::Heat::WaitCondition",
+        "properties": {"handle": {"get_resource": "handle"}, "count": 8, "timeout": 20},
+    }
+    identity = service.create(
+        hot({"handle": handle, "wait": wait}, outputs={"o": {"value": {"get_attr": ["wait", "data"]}}}), wait=False
+    )
     from tests.contract.rpc_replay import poll
 
-    assert poll(lambda: service.call("describe_stack_resource", stack_identity=identity, resource_name="handle"
-                                     )["resource_action"] == "CREATE")
+    assert poll(
+        lambda: (
+            service.call("describe_stack_resource", stack_identity=identity, resource_name="handle")["resource_action"]
+            == "CREATE"
+        )
+    )
 
     def signal(number: int) -> None:
-        service.call("resource_signal", stack_identity=identity, resource_name="handle",
-                     details={"id": str(number), "data": str(number), "status": "SUCCESS", "reason": "r"},
-                     sync_call=number % 2 == 0)
+        service.call(
+            "resource_signal",
+            stack_identity=identity,
+            resource_name="handle",
+            details={"id": str(number), "data": str(number), "status": "SUCCESS", "reason": "r"},
+            sync_call=number % 2 == 0,
+        )
 
     threads = [threading.Thread(target=signal, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -250,6 +303,43 @@ def test_all_concurrent_signals_count(service: Any) -> None:
         thread.join()
     assert service.state(identity) == "CREATE_COMPLETE"
     assert len(json.loads(service.outputs(identity)["o"])) == 8
+
+
+def test_a_signal_brings_metadata_up_to_date(service: Any) -> None:
+    """Metadata made of other resources know their ids and attributes: an instance finds its keys in them."""
+    handle = {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transport": "HEAT_SIGNAL"}}
+    wait = {"type": "OS::Heat::WaitCondition", "properties": {"handle": {"get_resource": "handle"}, "timeout": 60}}
+    made_of = {
+        "id": {"get_resource": "word"},
+        "attribute": {"get_attr": ["word", "value"]},
+        "told": {"get_attr": ["wait", "data"]},
+        "own": "k",
+    }
+    resources = {
+        "word": value("w"),
+        "handle": handle,
+        "wait": wait,
+        "inner": {"type": "inner.yaml", "metadata": made_of},
+    }
+    files = {"inner.yaml": json.dumps(hot({"v": value()}))}
+    identity = service.create(hot(resources), files=files, wait=False)
+
+    def shown(name: str) -> Any:
+        return service.call("describe_stack_resource", stack_identity=identity, resource_name=name)
+
+    def signal(name: str) -> None:
+        details = {"id": name, "data": name, "status": "SUCCESS", "reason": "r"}
+        service.call("resource_signal", stack_identity=identity, resource_name="handle", details=details)
+
+    until(lambda: shown("handle")["resource_action"] == "CREATE", "the handle is there")
+    signal("a")
+    until(lambda: service.state(identity) == "CREATE_COMPLETE", "the stack is there")
+    word = shown("word")["physical_resource_id"]
+    before = shown("inner")["metadata"]
+    assert (before["id"], before["attribute"], before["own"]) == (word, "w", "k")
+    signal("b")
+    until(lambda: json.loads(shown("inner")["metadata"]["told"]) == {"a": "a", "b": "b"}, "what was told is there")
+    assert shown("inner")["metadata"] == {**before, "told": shown("inner")["metadata"]["told"]}
 
 
 def test_a_stack_user_reaches_what_its_resource_allows(service: Any) -> None:

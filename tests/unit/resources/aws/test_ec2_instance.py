@@ -12,7 +12,8 @@ import pytest
 from openkeel_heat.clients import neutron as neutron_client, polling, rest
 from openkeel_heat.common import exceptions
 from openkeel_heat.resources.kit import lifecycle
-from tests.fixtures.fake_cinder import FakeCinder
+from openkeel_heat.resources.nova import resizing
+from tests.fixtures.fake_cinder import FakeAttachments, FakeCinder
 from tests.fixtures.fake_neutron import FakeNeutron
 from tests.fixtures.fake_nova import FakeImages, FakeNova
 from tests.fixtures.rest_server import FakeCloud
@@ -135,6 +136,65 @@ def test_updates(world: World, nova: FakeNova, neutron: FakeNeutron) -> None:
     assert server["flavor"]["original_name"] == "large" and server["metadata"] == {"k": "v"}
     devices = {name: neutron.ports.objects[name]["device_id"] for name in ("p", "q")}
     assert devices == {"p": "", "q": instance.resource_id}
+
+
+@pytest.fixture
+def with_volumes(world: World, nova: FakeNova, cinder: FakeCinder) -> FakeAttachments:
+    """Servers that take volumes, too."""
+    attachments = FakeAttachments(cinder)
+    nova.routes += attachments.routes
+    return attachments
+
+
+def test_what_the_template_gives_it_goes_to_the_replacement_and_comes_back(
+    world: World, nova: FakeNova, cinder: FakeCinder, neutron: FakeNeutron, with_volumes: FakeAttachments
+) -> None:
+    """27.0.1 fails: the interface and the volume are still in use."""
+    cinder.volumes.add("v", size=1, status="available")
+    has = {"NetworkInterfaces": ["p"], "Volumes": [{"VolumeId": "v", "Device": "/dev/vdb"}]}
+    instance = world.create(INSTANCE, **given(**has))
+    with pytest.raises(exceptions.UpdateReplace):
+        drive(lifecycle.update(instance, world.definition(instance, **given(**has, UserData="new"))), instance)
+    other = world.create(INSTANCE, **given(**has, UserData="new"))
+    assert neutron.ports.objects["p"]["device_id"] == other.resource_id
+    assert with_volumes.has(other.resource_id, "v")
+    stack = instance.stack
+    stack.action, stack.status, instance.record.replaced_by = "ROLLBACK", "IN_PROGRESS", 99
+    stack.replacements[99] = other
+    world.update(instance, **given(**has))
+    assert neutron.ports.objects["p"]["device_id"] == instance.resource_id
+    assert with_volumes.has(instance.resource_id, "v")
+
+
+def test_of_a_broken_instance_nothing_can_be_taken(world: World, nova: FakeNova) -> None:
+    instance = world.create(INSTANCE, **given(NetworkInterfaces=["p"]))
+    server_of(nova, instance)["status"] = "ERROR"
+    changes = nova.changes()
+    assert instance.check_prepare_for_replace_complete(instance.prepare_for_replace())
+    nova.servers.objects.clear()
+    assert instance.check_prepare_for_replace_complete(instance.prepare_for_replace()) and nova.changes() == changes
+
+
+def test_a_resize_takes_all_ways_that_one_of_a_server_may_take(
+    world: World, nova: FakeNova, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """27.0.1 fails, or waits until the time of the stack is over."""
+    instance = world.create(INSTANCE, **given())
+    nova.fault("POST", ".*/action", cut=True, after=True)
+    world.update(instance, **given(InstanceType="large"))
+    assert server_of(nova, instance)["flavor"] == {"original_name": "large"}
+
+    def confirmed_by_the_cloud(server: dict[str, Any], arguments: Any) -> None:
+        server["flavor"] = {"original_name": "small"}
+        nova._go(server, "RESIZE", "SHUTOFF")
+
+    monkeypatch.setattr(nova, "_do_resize", confirmed_by_the_cloud)
+    world.update(instance, **given(InstanceType="small"))
+    assert instance.state == ("UPDATE", "COMPLETE") and server_of(nova, instance)["status"] == "SHUTOFF"
+    monkeypatch.setattr(nova, "_do_resize", lambda server, arguments: None)
+    monkeypatch.setattr(resizing, "RESIZE_BEGINS_WITHIN", 0.0)
+    after = world.definition(instance, **given(InstanceType="large"))
+    assert "Resizing to '2' failed, status 'SHUTOFF'" in world.fails(lifecycle.update(instance, after), instance)
 
 
 def test_suspend_resume_and_check(world: World, nova: FakeNova) -> None:

@@ -10,12 +10,13 @@ import pytest
 
 from openkeel_heat.clients import neutron as neutron_client, polling, rest
 from openkeel_heat.clients.error_tests import ErrorTests
+from openkeel_heat.clients.errors import EntityMatchNotFound
 from openkeel_heat.common import exceptions
 from openkeel_heat.resources.kit import lifecycle
 from tests.fixtures.fake_neutron import FakeNeutron
 from tests.fixtures.rest_server import FakeCloud
 from tests.unit.conftest import Option
-from tests.unit.resources.fakes import Driver, drive
+from tests.unit.resources.fakes import Driver, drive, replace
 
 
 @pytest.fixture
@@ -126,6 +127,42 @@ def test_a_gateway_leads_the_route_tables_outside(land: Land, neutron: FakeNeutr
     assert not table["external_gateway_info"]
 
 
+def test_another_gateway_of_the_same_vpc(land: Land, neutron: FakeNeutron) -> None:
+    """27.0.1 takes the way outside from the route tables with the attachment that was replaced."""
+    outside = neutron.networks.add(**{"router:external": True, "name": "public"})
+    stack = land.create(**VPC, **TABLE, **GATEWAY)
+    table, attachment = stack["table"], stack["attachment"]
+    given = {"VpcId": attachment.properties["VpcId"]}
+    after = land.cloud.stack(
+        land.template(
+            attachment=("VPCGatewayAttachment", {**given, "InternetGatewayId": "other"}), table=TABLE["table"]
+        )
+    )
+    after.stored_resource = stack.stored_resource
+    replace(attachment, after, "attachment")
+    router = neutron.routers.objects[table.resource_id]
+    assert router["external_gateway_info"] == {"network_id": outside["id"]}
+
+
+def test_another_route_table_of_a_subnet(land: Land, neutron: FakeNeutron) -> None:
+    """27.0.1 fails: a subnet has the address of its gateway once."""
+    stack = land.create(**VPC, **TABLE, other=("RouteTable", {"VpcId": ref("vpc")}))
+    subnet, old = stack["subnet"], stack["association"]
+    first, second = stack["table"].resource_id, stack["other"].resource_id
+    given = {"RouteTableId": second, "SubnetId": subnet.resource_id}
+    new = replace(
+        old, land.cloud.stack(land.template(association=("SubnetRouteTableAssociation", given))), "association"
+    )
+    assert router_of(neutron, subnet) == [second]
+    # A rollback goes back to the first one, and deletes the other.
+    old.record.action = "UPDATE"
+    old.restore_prev_rsrc()
+    drive(lifecycle.delete(new), new)
+    assert router_of(neutron, subnet) == [first]
+    drive(lifecycle.delete(old), old)
+    assert first not in router_of(neutron, subnet) and len(router_of(neutron, subnet)) == 1, "that of the VPC"
+
+
 @pytest.mark.parametrize("networks", [0, 2])
 def test_outside_has_to_be_one_network(land: Land, neutron: FakeNeutron, networks: int) -> None:
     for number in range(networks):
@@ -212,6 +249,23 @@ def test_the_other_side_is_a_group(land: Land, neutron: FakeNeutron) -> None:
     ]
 
 
+def test_a_rule_without_ports_is_for_the_addresses_that_it_names(land: Land, neutron: FakeNeutron) -> None:
+    """27.0.1 makes a rule for all addresses of it."""
+    rules = [{"IpProtocol": "icmp", "CidrIp": "10.0.0.0/8"}]
+    stack = land.create(g=("SecurityGroup", {"GroupDescription": "d", "SecurityGroupIngress": rules}))
+    assert rules_of(neutron, stack["g"])[2:] == [("ingress", "IPv4", "icmp", None, "10.0.0.0/8", None)]
+
+
+@pytest.mark.parametrize("ports", [{}, {"FromPort": "-1", "ToPort": "-1"}, {"FromPort": "22", "ToPort": "22"}])
+def test_all_protocols_as_ec2_says_it(land: Land, neutron: FakeNeutron, ports: dict[str, str]) -> None:
+    """The service refuses the number; with all protocols ports mean nothing."""
+    rules = [{"IpProtocol": "-1", "CidrIp": "10.0.0.0/8", **ports}]
+    stack = land.create(g=("SecurityGroup", {"GroupDescription": "d", "SecurityGroupIngress": rules}))
+    (made,) = (one for one in neutron.rules.objects.values() if one["direction"] == "ingress")
+    assert (made["protocol"], made["port_range_min"], made["remote_ip_prefix"]) == (None, None, "10.0.0.0/8")
+    assert stack["g"].state == ("CREATE", "COMPLETE")
+
+
 def test_a_rule_that_is_there_in_other_words(land: Land, neutron: FakeNeutron) -> None:
     neutron.fault("POST", "/v2.0/security-group-rules", status=409, kind="SecurityGroupRuleExists")
     stack = land.create(g=("SecurityGroup", {"GroupDescription": "d", "SecurityGroupIngress": [tcp(1, 2), tcp(3, 4)]}))
@@ -232,6 +286,17 @@ class _Nova(ErrorTests):
 
     def dissociate_floatingip(self, floatingip: str) -> None:
         self.neutron.put(f"/v2.0/floatingips/{floatingip}", json={"floatingip": {"port_id": None}})
+
+    def associate_floatingip_address(self, server: str, address: str) -> None:
+        self.associate_floatingip(server, self._of(address))
+
+    def dissociate_floatingip_address(self, address: str) -> None:
+        self.dissociate_floatingip(self._of(address))
+
+    def _of(self, address: str) -> str:
+        for one in self.neutron.list("/v2.0/floatingips", "floatingips", {"floating_ip_address": address}):
+            return str(one["id"])
+        raise EntityMatchNotFound(entity="floatingip", args={"ip_address": address})
 
     def get_server(self, name: str) -> str:
         return name
@@ -284,6 +349,26 @@ def test_an_association_with_an_interface(addresses: Land, neutron: FakeNeutron)
     assert (a["port_id"], b["port_id"]) == (None, ids["two"]) and stack["given"].resource_id == ids["b"]
     drive(lifecycle.delete(stack["given"]), stack["given"])
     assert b["port_id"] is None
+
+
+def test_an_association_that_replaces_the_same_one_stays(addresses: Land, neutron: FakeNeutron) -> None:
+    neutron.floatingips.add("f", floating_ip_address="172.24.0.1", port_id=None)
+    props = {"EIP": "172.24.0.1", "InstanceId": "s"}
+    old = addresses.create(given=("EIPAssociation", props))["given"]
+    old.record.status = "FAILED"
+    new = replace(old, addresses.cloud.stack(addresses.template(given=("EIPAssociation", props))), "given")
+    assert neutron.floatingips.objects["f"]["port_id"] == "port of s"
+    drive(lifecycle.delete(new), new)
+    assert neutron.floatingips.objects["f"]["port_id"] is None
+
+
+def test_another_address_in_place_of_one_that_is_gone(addresses: Land, neutron: FakeNeutron) -> None:
+    for address in ("172.24.0.1", "172.24.0.2"):
+        neutron.floatingips.add(address, floating_ip_address=address, port_id=None)
+    addresses.create(given=("EIPAssociation", {"EIP": "172.24.0.1", "InstanceId": "s"}))
+    assert neutron.floatingips.objects.pop("172.24.0.1")["port_id"] == "port of s"
+    addresses.update("given", EIP="172.24.0.2", InstanceId="s")
+    assert neutron.floatingips.objects["172.24.0.2"]["port_id"] == "port of s"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from openkeel_heat.resources.kit import lifecycle
 from tests.fixtures.fake_cinder import FakeAttachments, FakeCinder
 from tests.fixtures.rest_server import FakeCloud
 from tests.unit.conftest import Option
-from tests.unit.resources.fakes import Driver, drive, hot
+from tests.unit.resources.fakes import Driver, drive, hot, replace
 
 
 @pytest.fixture
@@ -49,6 +49,9 @@ class World:
 
     def update(self, resource: Any, **props: Any) -> Driver:
         return drive(lifecycle.update(resource, self.definition(resource, **props)), resource)
+
+    def replace(self, resource: Any, **props: Any) -> Any:
+        return replace(resource, self.cloud.stack(hot({"r": {"type": resource.type(), "properties": props}})))
 
     def delete(self, resource: Any) -> Driver:
         return drive(lifecycle.delete(resource), resource)

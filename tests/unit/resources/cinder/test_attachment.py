@@ -73,6 +73,20 @@ def test_an_attachment_whose_answer_is_lost_is_found(world: World, nova: FakeAtt
     assert made.resource_id == volume and nova.count("POST") == 1
 
 
+@pytest.mark.parametrize("volume_goes", [False, True])
+def test_a_service_that_broke_down_over_an_attachment(
+    world: World, cinder: FakeCinder, nova: FakeAttachments, volume: str, volume_goes: bool
+) -> None:
+    """The volume may be at the server: it is taken from there when the resource is deleted."""
+    nova.fault("POST", ".*", status=500, message="no disk", after=True)
+    made = world.make(ATTACHMENT, instance_uuid="one", volume_id=volume)
+    assert "no disk" in world.fails(lifecycle.create(made), made) and nova.has("one", volume)
+    if volume_goes:
+        cinder.volumes.objects.clear()
+    assert world.delete(made).short[-1] == "DELETE_COMPLETE"
+    assert not nova.has("one", volume)
+
+
 def test_what_is_gone_already_is_right(world: World, cinder: FakeCinder, nova: FakeAttachments, volume: str) -> None:
     made = attached(world)
     cinder.volumes.objects.clear()
@@ -121,3 +135,47 @@ def test_an_engine_that_died_before_it_wrote_the_id(world: World, nova: FakeAtta
     made.record.action, made.record.status = "CREATE", "IN_PROGRESS"
     assert drive(resume_action(made), made).short[-1] == "CREATE_COMPLETE"
     assert made.resource_id == volume and nova.count("POST") == 1
+
+
+# replaced ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["is there", "was taken away"])
+def test_an_attachment_that_failed_is_made_anew_at_its_place(
+    world: World, nova: FakeAttachments, volume: str, there: bool
+) -> None:
+    """27.0.1 fails if the volume is still there; if not, it detaches it with the attachment that had failed."""
+    made = attached(world)
+    if there:
+        made.record.status = "FAILED"
+    else:
+        nova.fault("POST", "/servers/two/.*", status=400)
+        world.fails(lifecycle.update(made, world.definition(made, volume_id="v", instance_uuid="two")), made)
+    new = world.replace(made, instance_uuid="one", volume_id="v")
+    assert nova.has("one", volume)
+    world.delete(new)
+    assert not nova.has("one", volume)
+
+
+def test_it_is_taken_from_where_it_is_whatever_the_template_refers_to_by_now(
+    world: World, nova: FakeAttachments, volume: str
+) -> None:
+    made = attached(world)
+    made.properties = world.make(ATTACHMENT, instance_uuid="replaced meanwhile", volume_id="v").properties
+    work = made.prepare_for_replace()
+    while not made.check_prepare_for_replace_complete(work):
+        assert nova.count("DELETE") == 1
+    assert nova.changes()[-1] == "DELETE /servers/one/os-volume_attachments/v" and not nova.has("one", volume)
+
+
+def test_a_rollback_gives_the_volume_back(world: World, nova: FakeAttachments, volume: str) -> None:
+    made = attached(world)
+    made.record.status = "FAILED"
+    new = world.replace(made, instance_uuid="two", volume_id="v")
+    made.record.action, made.record.status = "UPDATE", "COMPLETE"
+    work = made.restore_prev_rsrc()
+    for _look in range(9):
+        made.check_restore_prev_rsrc_complete(work)
+    assert nova.has("one", volume) and not nova.has("two", volume)
+    world.delete(new)
+    assert nova.has("one", volume)

@@ -9,6 +9,7 @@ import pytest
 
 from openkeel_heat.resources.kit import lifecycle
 from tests.fixtures.fake_cinder import FakeCinder
+from tests.unit.conftest import Option
 from tests.unit.resources.cinder.conftest import World
 
 TYPE, ENCRYPTION = "OS::Cinder::VolumeType", "OS::Cinder::EncryptedVolumeType"
@@ -45,13 +46,17 @@ def test_a_type_of_some_projects(world: World, cinder: FakeCinder) -> None:
     assert cinder.access[made.resource_id] == {"id-one", "id-two"}
     world.update(made, name="t", is_public=False, projects=["two", "three"])
     assert cinder.access[made.resource_id] == {"id-two", "id-three"}
-    assert made.get_live_state(made.properties) == {
-        "name": "t",
-        "description": None,
-        "is_public": False,
-        "metadata": {},
-        "projects": ["id-three", "id-two"],
-    }
+    live = {"name": "t", "is_public": False, "projects": ["two", "three"]}
+    assert made.get_live_state(made.properties) == live, "names are as good as ids"
+    cinder.access[made.resource_id].add("id-one")
+    assert made.get_live_state(made.properties) == {**live, "projects": ["id-one", "id-three", "id-two"]}
+
+
+def test_a_description_that_is_no_longer_given(world: World, cinder: FakeCinder) -> None:
+    """Null is refused by Cinder, as it asks for a field."""
+    made = world.create("OS::Cinder::VolumeType", name="gold", description="shines")
+    world.update(made, name="gold")
+    assert cinder.types.objects[made.resource_id]["description"] == ""
 
 
 def test_a_public_type_has_no_projects(world: World) -> None:
@@ -115,6 +120,39 @@ def test_qos_of_types(world: World, cinder: FakeCinder) -> None:
     assert cinder.associations["q"] == set() and specs["id"] in cinder.specs.objects
 
 
+def test_associations_that_replace_the_same_ones_stay(world: World, cinder: FakeCinder) -> None:
+    """In 27.0.1 the volume type has no specs after the one that had failed is deleted."""
+    cinder.specs.add("q", name="quick", specs={})
+    old = world.create(GIVEN, qos_specs="quick", volume_types=["plain", "fast"])
+    old.record.status = "FAILED"
+    new = world.replace(old, qos_specs="quick", volume_types=["plain"])
+    assert cinder.associations["q"] == {"plain-id"}
+    world.delete(new)
+    assert cinder.associations["q"] == set()
+
+
+def test_other_specs_of_a_type(world: World, cinder: FakeCinder) -> None:
+    """A volume type that has some gets no others: 27.0.1 fails of that."""
+    for name in ("q", "r"):
+        cinder.specs.add(name, name=name, specs={})
+    old = world.create(GIVEN, qos_specs="q", volume_types=["plain"])
+    new = world.replace(old, qos_specs="r", volume_types=["plain"])
+    assert cinder.associations == {"q": set(), "r": {"plain-id"}}
+    # A rollback goes back to the first one, and deletes the other.
+    old.record.action, old.record.status = "UPDATE", "COMPLETE"
+    old.restore_prev_rsrc()
+    assert cinder.associations == {"q": {"plain-id"}, "r": set()}
+    world.delete(new)
+    assert cinder.associations == {"q": {"plain-id"}, "r": set()}
+
+
+def test_a_quota_outlives_the_one_that_was_replaced(world: World, cinder: FakeCinder) -> None:
+    old = world.create(QUOTA, project="one", volumes=5)
+    old.record.status = "FAILED"
+    world.replace(old, project="one", volumes=6)
+    assert cinder.quotas["id-one"] == {"volumes": 6}
+
+
 def test_quota(world: World, cinder: FakeCinder) -> None:
     made = world.create(QUOTA, project="one", volumes=5, gigabytes=-1)
     assert cinder.bodies("PUT") == [{"quota_set": {"tenant_id": "id-one", "volumes": 5, "gigabytes": -1}}]
@@ -144,6 +182,27 @@ def test_less_than_is_used(world: World, cinder: FakeCinder, limits: dict[str, A
     made = world.make(QUOTA, project="one", **limits)
     reason = world.fails(lifecycle.create(made), made)
     assert reason.startswith("ValueError: resources.r: Invalid quota ") and reason.endswith(f"usage value(s): {used}.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "props"),
+    [
+        (TYPE, {"name": "t"}),
+        (ENCRYPTION, {"volume_type": "fast", "provider": "luks"}),
+        (QUOTA, {"project": "one", "volumes": 5}),
+    ],
+)
+def test_what_nobody_asked_for_is_no_change(
+    world: World, cinder: FakeCinder, option: Option, kind: str, props: dict[str, Any]
+) -> None:
+    """27.0.1 takes away what an administrator has said beside the template, and sends quotas at each update."""
+    option("observe_on_update", True)
+    made = world.create(kind, **props)
+    if kind == TYPE:
+        cinder.types.objects[made.resource_id].update(description="", extra_specs={"a": "b"})
+    elif kind == ENCRYPTION:
+        cinder.encryptions["fast-id"].update(cipher="aes-xts-plain64", key_size=256)
+    assert world.update(made, **props).short == []
 
 
 def test_a_quota_of_nothing(world: World) -> None:

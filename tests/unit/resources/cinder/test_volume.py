@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -214,6 +215,36 @@ def test_name_description_metadata_and_type(world: World, cinder: FakeCinder) ->
     assert made["metadata"] == {"n": "w"} and volume.data()["volume_type"] == "fast"
 
 
+def test_no_longer_given(world: World, cinder: FakeCinder) -> None:
+    """27.0.1 leaves the volume as it was."""
+    volume = world.create(VOLUME, size=1, name="a", description="d", read_only=True)
+    world.update(volume, size=1)
+    made = cinder.volumes.objects[volume.resource_id]
+    assert (made["name"], made["description"]) == (volume.physical_resource_name(), None)
+    assert made["metadata"] == {"readonly": "False"}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"), [({"volume_type": "fast"}, "Volume retype failed"), ({"size": 2}, "Volume resize failed")]
+)
+def test_what_cinder_gives_up_is_told(world: World, cinder: FakeCinder, change: dict[str, Any], reason: str) -> None:
+    """No back end has room for it: the volume is then as it was before, which 27.0.1 takes for a success."""
+    volume = world.create(VOLUME, size=1, volume_type="plain")
+    cinder.full = True
+    after = world.definition(volume, **{"size": 1, "volume_type": "plain", **change})
+    told = world.fails(lifecycle.update(volume, after), volume)
+    assert told == f'ResourceUnknownStatus: resources.r: {reason} - Unknown status available due to "Unknown"'
+    assert volume.data()["volume_type"] == "plain"
+
+
+def test_a_type_by_its_id_that_an_old_service_tells_by_its_name(world: World, cinder: FakeCinder) -> None:
+    fast = next(one["id"] for one in cinder.types.objects.values() if one["name"] == "fast")
+    cinder.microversion = "3.62"
+    volume = world.create(VOLUME, size=1)
+    assert world.update(volume, size=1, volume_type=fast).short[-1] == "UPDATE_COMPLETE"
+    assert cinder.volumes.objects[volume.resource_id]["volume_type"] == "fast"
+
+
 def test_growing(world: World, cinder: FakeCinder) -> None:
     volume = world.create(VOLUME, size=1)
     assert world.update(volume, size=4).short[-1] == "UPDATE_COMPLETE"
@@ -283,6 +314,13 @@ def test_a_failed_update_does_not_forget_whose_volume_it_was(
     assert nova.has("server", volume.resource_id)
 
 
+def test_a_volume_that_somebody_removed_is_told_in_the_words_of_the_service(world: World, cinder: FakeCinder) -> None:
+    volume = world.create(VOLUME, size=1)
+    cinder.volumes.objects.clear()
+    reason = world.fails(lifecycle.update(volume, world.definition(volume, size=1, name="another")), volume)
+    assert re.fullmatch(rf"NotFound: resources.r: .*{volume.resource_id}.* \(HTTP 404\).*", reason)
+
+
 class Died(BaseException):
     """The engine is no more."""
 
@@ -345,9 +383,24 @@ def test_live_state(world: World, cinder: FakeCinder) -> None:
         "size": 5,
         "description": "changed",
         "metadata": {"k": "w"},
-        "read_only": "True",
+        "read_only": True,
         "volume_type": "fast",
     }
+
+
+def test_what_cinder_says_by_itself_is_no_change(world: World, cinder: FakeCinder, option: Option) -> None:
+    """The access mode among the metadata, that of the attachment, and a size that was not asked for."""
+    option("observe_on_update", True)
+    cinder.snapshots.add("s", size=3)
+    volume = world.create(VOLUME, snapshot_id="s", metadata={"k": "v"}, read_only=True)
+    cinder.volumes.objects[volume.resource_id]["metadata"]["attached_mode"] = "ro"
+    assert world.update(volume, snapshot_id="s", metadata={"k": "v"}, read_only=True).short == []
+    plain = world.create(VOLUME, snapshot_id="s")
+    cinder.volumes.objects[plain.resource_id].update(size=3, metadata={"readonly": "False"})
+    assert world.update(plain, snapshot_id="s").short == []
+    cinder.volumes.objects[plain.resource_id]["metadata"] = {"readonly": "True"}
+    world.update(plain, snapshot_id="s")
+    assert cinder.volumes.objects[plain.resource_id]["metadata"] == {"readonly": "False"}
 
 
 @pytest.mark.parametrize(("state", "good"), [("available", True), ("in-use", True), ("error", False)])

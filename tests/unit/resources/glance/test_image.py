@@ -157,7 +157,46 @@ def test_tags_members_and_activity(world: World, glance: FakeGlance) -> None:
     assert of(glance, image)["status"] == "active"
 
 
+def test_an_image_that_is_shared_no_more(world: World, glance: FakeGlance) -> None:
+    """Its members go first: of an image that is not shared the service tells and changes none."""
+    image = world.create(IMAGE, **GIVEN, visibility="shared", members=["p"])
+    world.update(image, **GIVEN, visibility="private")
+    assert of(glance, image)["visibility"] == "private" and glance.members[image.resource_id] == []
+    world.update(image, **GIVEN, visibility="shared", members=["q"])
+    assert of(glance, image)["visibility"] == "shared" and glance.members[image.resource_id] == ["q"]
+
+
+def test_an_engine_that_dies_after_it_has_taken_the_members(world: World, glance: FakeGlance) -> None:
+    image = world.create(IMAGE, **GIVEN, visibility="shared", members=["p"])
+    glance.fault("PATCH", ".*", status=500, after=True)
+    reason = world.fails(lifecycle.update(image, world.definition(image, **GIVEN, visibility="private")), image)
+    assert "it broke" in reason and of(glance, image)["visibility"] == "private"
+    image.record.status = "COMPLETE"
+    world.update(image, **GIVEN, visibility="private")
+    assert image.state == ("UPDATE", "COMPLETE")
+
+
+def test_tags_with_characters_of_paths(world: World, glance: FakeGlance) -> None:
+    """27.0.1 sends them as they are: another path, or a query."""
+    image = world.create(IMAGE, **GIVEN, tags=["a/b", "c?d"])
+    world.update(image, **GIVEN, tags=["e/f g", "h?i"])
+    assert of(glance, image)["tags"] == ["e/f g", "h?i"]
+
+
 # what there is -----------------------------------------------------------------------------------
+
+
+def test_only_what_was_asked_for_is_looked_at(world: World, glance: FakeGlance, option: Option) -> None:
+    """Not the owner and the order of tags that the service chose, nor a field that somebody added."""
+    option("observe_on_update", True)
+    asked = {**GIVEN, "tags": ["b", "a"], "visibility": "shared", "members": ["q", "p"]}
+    image = world.create(IMAGE, **asked)
+    of(glance, image).update(tags=["a", "b"], os_distro="debian")
+    assert world.update(image, **asked).short == []
+    of(glance, image)["tags"].append("c")
+    glance.members[image.resource_id] = []
+    assert world.update(image, **asked).short[-1] == "UPDATE_COMPLETE"
+    assert glance.members[image.resource_id] == ["p", "q"]
 
 
 def test_live_state(world: World, glance: FakeGlance) -> None:

@@ -17,7 +17,7 @@ from openkeel_heat.common import clock
 from openkeel_heat.resources.kit import lifecycle
 from tests.fixtures.rest_server import Body, Collection, FakeCloud, Refusal, Request, RestServer
 from tests.unit.conftest import Option
-from tests.unit.resources.fakes import Driver, drive, hot
+from tests.unit.resources.fakes import Driver, drive, hot, replace
 
 KINDS = ("domain", "project", "user", "group", "role", "region", "service", "endpoint")
 
@@ -82,6 +82,9 @@ class Realm:
         done = drive(lifecycle.update(resource, stack.defn.resource_definition("r")), resource)
         assert resource.state == ("UPDATE", "COMPLETE")
         return done
+
+    def replace(self, resource: Any, /, **props: Any) -> Any:
+        return replace(resource, self.cloud.stack(hot({"r": {"type": resource.type(), "properties": props}})))
 
     def delete(self, resource: Any) -> None:
         drive(lifecycle.delete(resource), resource)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 from urllib.parse import quote
 
@@ -12,7 +11,8 @@ import pytest
 from openkeel_heat.common import exceptions
 from openkeel_heat.resources.kit import lifecycle, rest as kit
 from openkeel_heat.resources.kit.resuming import resume_action
-from tests.unit.resources.fakes import drive
+from tests.unit.conftest import Option
+from tests.unit.resources.fakes import drive, hot
 from tests.unit.resources.keystone.conftest import Realm
 
 NAME, ID = "(the made-up name)", "(the id)"
@@ -152,11 +152,62 @@ def test_an_engine_dies_between_the_object_and_its_roles(objects: Realm, kind: s
     assert {path.replace("heir", ID) for path in objects.keystone.links} == links
 
 
-def test_a_password_is_in_no_log(objects: Realm, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG):
-        resource = objects.create("User", password="very-secret-one")
-        objects.update(resource, password="very-secret-two")
-    assert "very-secret" not in caplog.text
+def fails(objects: Realm, resource: Any, action: Any) -> None:
+    with pytest.raises(exceptions.ResourceFailure):
+        drive(action, resource)
+    assert resource.status == "FAILED" and resource.resource_id
+
+
+def definition(objects: Realm, resource: Any, **props: Any) -> Any:
+    stack = objects.cloud.stack(hot({"r": {"type": resource.type(), "properties": props}}))
+    return stack.defn.resource_definition("r")
+
+
+def test_a_user_whose_creation_came_half_way_is_completed(objects: Realm) -> None:
+    """27.0.1 makes another of the same name, which Keystone refuses for ever."""
+    props = {"name": "u", "groups": ["g1"], "roles": [IN_PROJECT]}
+    resource = objects.make("User", **props)
+    objects.keystone.fault("PUT", "/projects/.*", status=403)
+    fails(objects, resource, lifecycle.create(resource))
+    objects.keystone.groups = [{"id": "g1"}]
+    objects.sent()
+    objects.update(resource, **props)
+    assert plain(resource, objects.sent()) == [link(f"/projects/p1/users/{ID}/roles/r1")]
+
+
+def test_a_project_that_could_not_be_changed_stays_and_is_changed(objects: Realm) -> None:
+    """27.0.1 replaces it: all that is in it would be gone."""
+    resource = objects.create("Project", description="a")
+    objects.keystone.fault("PATCH", ".*", status=400)
+    fails(objects, resource, lifecycle.update(resource, definition(objects, resource, description="b")))
+    objects.sent()
+    objects.update(resource, description="c")
+    assert plain(resource, objects.sent()) == [patch("project", description="c")]
+
+
+def test_a_rollback_of_an_update_that_came_half_way(objects: Realm) -> None:
+    """The template is that of before, but not the object."""
+    resource = objects.create("User", name="u", description="a")
+    objects.keystone.fault("PUT", "/groups/.*", status=403)
+    changed = definition(objects, resource, name="v", description="a", groups=["g1"])
+    fails(objects, resource, lifecycle.update(resource, changed))
+    objects.sent()
+    objects.update(resource, name="u", description="a")
+    assert plain(resource, objects.sent()) == [patch("user", name="u")]
+
+
+def test_a_failed_object_that_is_gone_is_replaced(objects: Realm) -> None:
+    resource = objects.create("Role")
+    resource.record.status = "FAILED"
+    objects.keystone.kinds["role"].objects.pop(resource.resource_id)
+    with pytest.raises(exceptions.UpdateReplace):
+        drive(lifecycle.update(resource, definition(objects, resource)), resource)
+
+
+def test_a_password_is_in_no_log(objects: Realm, debug_log: pytest.LogCaptureFixture) -> None:
+    resource = objects.create("User", password="very-secret-one")
+    objects.update(resource, password="very-secret-two")
+    assert "very-secret" not in debug_log.text
 
 
 def test_a_password_stays(objects: Realm) -> None:
@@ -212,6 +263,16 @@ def test_an_assignment(objects: Realm, kind: str) -> None:
     assert objects.keystone.links == set()
 
 
+def test_an_assignment_that_replaces_another_keeps_what_both_have(objects: Realm) -> None:
+    """In 27.0.1 the user has lost the role after the assignment that had failed is deleted."""
+    old = objects.create("UserRoleAssignment", user="alice", roles=[IN_PROJECT, IN_DOMAIN])
+    old.record.status = "FAILED"
+    new = objects.replace(old, user="u1", roles=[{"role": "member", "project": "One"}])
+    assert objects.keystone.links == {"/projects/p1/users/u1/roles/r1"}
+    objects.delete(new)
+    assert objects.keystone.links == set()
+
+
 @pytest.mark.parametrize("gone", ["user", "project", "role", "grant"])
 def test_what_an_assignment_is_of_is_gone(objects: Realm, gone: str) -> None:
     resource = objects.create("UserRoleAssignment", user="alice", roles=[IN_PROJECT])
@@ -234,21 +295,56 @@ def test_one_place_for_each_role(objects: Realm, kind: str, roles: Any, message:
         objects.make(kind, **who, roles=roles).validate()
 
 
-def test_live_roles(objects: Realm) -> None:
-    """Inherited ones are nothing that this type could give or take."""
+def live(resource: Any, **shown: Any) -> Any:
+    return resource.parse_live_resource_data(resource.properties, shown)
+
+
+def test_live_roles_and_groups(objects: Realm) -> None:
+    """Of those that were asked for; 27.0.1 takes away what somebody else gave, or another resource of the stack."""
     objects.keystone.groups = [{"id": "g2"}]
-    objects.keystone.assignments = [
-        {"role": {"id": "r1"}, "scope": {"project": {"id": "p1"}}},
-        {"role": {"id": "r2"}, "scope": {"domain": {"id": "default"}}},
-        {"role": {"id": "r2"}, "scope": {"domain": {"id": "default"}, "OS-INHERIT:inherited_to": "projects"}},
-    ]
-    resource = objects.create("User", name="u", groups=["g1"], roles=[IN_PROJECT])
-    live = resource.parse_live_resource_data(resource.properties, {"name": "v", "default_project_id": "p1"})
-    assert live == {
-        "name": "v", "default_project": "p1", "groups": ["g2"],
-        "roles": [{"role": "r1", "project": "p1", "domain": None},
-                  {"role": "r2", "project": None, "domain": "default"}],
-    }  # fmt: skip
+    in_project = {"role": {"id": "r1"}, "scope": {"project": {"id": "p1"}}}
+    in_domain = {"role": {"id": "r2"}, "scope": {"domain": {"id": "default"}}}
+    inherited = {"role": {"id": "r2"}, "scope": {**in_domain["scope"], "OS-INHERIT:inherited_to": "projects"}}
+    by_name = {"role": "member", "project": "One"}
+    resource = objects.create("User", name="u", groups=["g1", "g2"], roles=[by_name, IN_DOMAIN])
+    objects.keystone.assignments = [in_project, inherited]
+    assert live(resource, name="v", default_project_id="p1") == {"name": "v", "groups": ["g2"], "roles": [by_name]}
+    objects.keystone.assignments = [in_domain, {"role": {"id": "r9"}, "scope": {"project": {"id": "p1"}}}]
+    assert live(resource, name="v")["roles"] == [IN_DOMAIN]
+
+
+def observed(objects: Realm, resource: Any, **props: Any) -> list[str]:
+    """The requests of an update with ``observe_on_update`` that changes nothing of the template."""
+    objects.sent()
+    stack = objects.cloud.stack(hot({"r": {"type": resource.type(), "properties": props}}))
+    drive(lifecycle.update(resource, stack.defn.resource_definition("r")), resource)
+    return [request.replace(resource.resource_id, ID) for request, _body in objects.sent()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "props"),
+    [("Domain", {}), ("Project", {"tags": ["b", "a"]}), ("User", {}), ("Group", {}), ("Region", {}),
+     ("Service", {"type": "x"})],
+)  # fmt: skip
+def test_what_nobody_asked_for_is_no_change(objects: Realm, option: Option, kind: str, props: dict[str, Any]) -> None:
+    option("observe_on_update", True)
+    resource = objects.create(kind, **props)
+    shown = objects.keystone.kinds[kind.lower()].objects[resource.resource_id]
+    shown.setdefault("description", "")
+    shown.update(
+        {"Project": {"tags": ["a", "b"]}, "User": {"email": "u@e.org", "default_project_id": "p1"}}.get(kind, {})
+    )
+    objects.keystone.groups = [{"id": "g1"}]
+    objects.keystone.assignments = [{"role": {"id": "r1"}, "scope": {"project": {"id": "p1"}}}]
+    assert observed(objects, resource, **props) == [] and resource.state == ("CREATE", "COMPLETE")
+
+
+def test_what_was_asked_for_and_is_gone_comes_again(objects: Realm, option: Option) -> None:
+    option("observe_on_update", True)
+    props = {"name": "u", "groups": ["g1"], "roles": [IN_PROJECT]}
+    resource = objects.create("User", **props)
+    grant, membership = f"/projects/p1/users/{ID}/roles/r1", f"/groups/g1/users/{ID}"
+    assert observed(objects, resource, **props) == [f"PUT {membership}", f"PUT {grant}"]
 
 
 def test_names_of_users_in_several_domains(objects: Realm) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from openkeel_heat.common.exceptions import ResourceFailure, UpdateReplace
 from openkeel_heat.resources.kit import lifecycle, rest as kit
 from openkeel_heat.resources.kit.resuming import resume_action
 from tests.fixtures.rest_server import Collection
 from tests.unit.conftest import Option
-from tests.unit.resources.fakes import drive
+from tests.unit.resources.fakes import Driver, drive
 from tests.unit.resources.neutron import test_requests as lives
 from tests.unit.resources.neutron.conftest import World
 from tests.unit.resources.neutron.test_requests import LIVES, PORT, REFERENCES, ROUTER, SUBNET, objects
@@ -28,10 +29,15 @@ def made_by(world: World, kind: str) -> list[dict[str, Any]]:
     neutron = world.neutron
     everything: list[Collection] = [*neutron.collections, *neutron.forwardings.values(), *neutron.qos_rules.values()]
     known = {value for value in vars(lives).values() if isinstance(value, str)}
-    return [one for collection in everything for one in collection.objects.values()
-            if (collection.path == path or path.endswith(f"/{collection.keys}"))
-            and one["id"] not in known and one is not neutron.default_group
-            and one.get("created_at")]
+    return [
+        one
+        for collection in everything
+        for one in collection.objects.values()
+        if (collection.path == path or path.endswith(f"/{collection.keys}"))
+        and one["id"] not in known
+        and one is not neutron.default_group
+        and one.get("created_at")
+    ]
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
@@ -88,8 +94,7 @@ def test_tags_of_an_interrupted_creation(objects: World) -> None:
     assert heir.state == ("CREATE", "COMPLETE") and network["tags"] == ["a"]
 
 
-def test_an_object_in_place_of_one_that_failed(objects: World, option: Option,
-                                               monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_in_place_of_one_that_failed(objects: World, option: Option, monkeypatch: pytest.MonkeyPatch) -> None:
     """It gets its tags as well."""
     monkeypatch.setattr(lifecycle.clock, "backoff", lambda *args, **more: 0)
     networks = objects.neutron.networks
@@ -110,9 +115,14 @@ def _first_in_error(networks: Collection, made: tuple[int, Any]) -> tuple[int, A
 
 def test_an_interface_that_is_another_stacks(objects: World) -> None:
     """One that was there before is not taken for our own."""
-    objects.neutron.ports.add(network_id=lives.NET, device_id=ROUTER, device_owner="network:router_interface",
-                              created_at="2020-01-01T00:00:00Z", security_groups=[],
-                              fixed_ips=[{"subnet_id": SUBNET, "ip_address": "10.0.0.1"}])
+    objects.neutron.ports.add(
+        network_id=lives.NET,
+        device_id=ROUTER,
+        device_owner="network:router_interface",
+        created_at="2020-01-01T00:00:00Z",
+        security_groups=[],
+        fixed_ips=[{"subnet_id": SUBNET, "ip_address": "10.0.0.1"}],
+    )
     resource = objects.make("RouterInterface", router=ROUTER, subnet=SUBNET)
     with pytest.raises(Exception, match="Router already has a port on subnet"):
         drive(lifecycle.create(resource), resource)
@@ -127,6 +137,105 @@ def test_an_interface_whose_answer_was_lost(objects: World) -> None:
     assert not [port for port in objects.neutron.ports.objects.values() if port["device_id"] == ROUTER]
 
 
+class Stopped(BaseException):
+    """Somebody does not want it any more."""
+
+
+def interfaces(world: World) -> list[str]:
+    return [port["id"] for port in world.neutron.ports.objects.values() if port["device_id"] == ROUTER]
+
+
+def test_an_interface_whose_creation_is_stopped_before_it_could_ask_again(objects: World) -> None:
+    """It may be there, so who deletes the resource looks for it."""
+    objects.neutron.fault("PUT", ".*add_router_interface", cut=True, after=True)
+    resource = objects.make("RouterInterface", router=ROUTER, subnet=SUBNET)
+    driver = Driver(lifecycle.create(resource), resource).run(until=lifecycle.Pause)
+    driver.throw(Stopped())
+    with pytest.raises(Stopped):
+        driver.run()
+    assert resource.state == ("CREATE", "FAILED") and resource.resource_id is None and len(interfaces(objects)) == 1
+    objects.delete(resource)
+    assert interfaces(objects) == []
+
+
+def test_an_interface_over_which_the_service_broke_down(objects: World) -> None:
+    objects.neutron.fault("PUT", ".*add_router_interface", after=True, status=500)
+    resource = objects.make("RouterInterface", router=ROUTER, subnet=SUBNET)
+    with pytest.raises(ResourceFailure):
+        drive(lifecycle.create(resource), resource)
+    assert len(interfaces(objects)) == 1
+    objects.delete(resource)
+    assert interfaces(objects) == []
+
+
+def test_an_interface_that_may_be_there_is_not_in_the_way_of_its_replacement(objects: World) -> None:
+    objects.neutron.fault("PUT", ".*add_router_interface", after=True, status=500)
+    resource = objects.make("RouterInterface", router=ROUTER, subnet=SUBNET)
+    with pytest.raises(ResourceFailure):
+        drive(lifecycle.create(resource), resource)
+    with pytest.raises(UpdateReplace):
+        objects.update(resource, router=ROUTER, subnet=SUBNET)
+    assert interfaces(objects) == []
+
+
+def test_a_port_that_may_be_there_frees_its_address_for_its_replacement(objects: World) -> None:
+    objects.neutron.fault("POST", ".*/ports", after=True, status=500)
+    there = set(objects.neutron.ports.objects)
+    resource = objects.make("Port", network="net")
+    with pytest.raises(ResourceFailure):
+        drive(lifecycle.create(resource), resource)
+    with pytest.raises(UpdateReplace):
+        objects.update(resource, network="net")
+    (made,) = set(objects.neutron.ports.objects) - there
+    assert objects.neutron.ports.objects[made]["fixed_ips"] == []
+
+
+def test_an_association_over_which_the_service_broke_down(objects: World) -> None:
+    objects.neutron.fault("PUT", ".*/floatingips/.*", after=True, status=500)
+    resource = objects.make("FloatingIPAssociation", floatingip_id=lives.FIP, port_id=PORT)
+    floating_ip = objects.neutron.floatingips.objects[lives.FIP]
+    with pytest.raises(ResourceFailure):
+        drive(lifecycle.create(resource), resource)
+    assert floating_ip["port_id"] == PORT
+    objects.delete(resource)
+    assert floating_ip["port_id"] is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties", "field"),
+    [
+        ("RouterGateway", {"router_id": ROUTER, "network": lives.NET}, "external_gateway_info"),
+        ("ExtraRoute", {"router_id": ROUTER, "destination": "10.9.0.0/24", "nexthop": "10.0.0.9"}, "routes"),
+    ],
+)
+def test_a_change_of_a_router_over_which_the_service_broke_down(
+    objects: World, kind: str, properties: dict[str, Any], field: str
+) -> None:
+    router = objects.neutron.routers.objects[ROUTER]
+    before = router[field]
+    objects.neutron.fault("PUT", ".*/routers/.*", after=True, status=500)
+    resource = objects.make(kind, **properties)
+    with pytest.raises(ResourceFailure):
+        drive(lifecycle.create(resource), resource)
+    assert resource.resource_id is None and router[field] != before
+    with pytest.raises(UpdateReplace):
+        objects.update(resource, **properties)
+    assert not router[field], "it is not in the way of its replacement"
+    objects.delete(objects.create(kind, **properties))
+    objects.delete(resource)
+    assert not router[field]
+
+
+def test_a_route_of_somebody_else_stays(objects: World) -> None:
+    routes = [{"destination": "10.9.0.0/24", "nexthop": "10.0.0.9"}]
+    objects.neutron.routers.objects[ROUTER]["routes"] = routes
+    resource = objects.make("ExtraRoute", router_id=ROUTER, **routes[0])
+    with pytest.raises(ResourceFailure, match="duplicates"):
+        drive(lifecycle.create(resource), resource)
+    objects.delete(resource)
+    assert objects.neutron.routers.objects[ROUTER]["routes"] == routes
+
+
 def test_ids_of_interfaces_of_old_times(objects: World) -> None:
     resource = objects.create("RouterInterface", router=ROUTER, subnet=SUBNET)
     resource.record.nova_instance = f"{ROUTER}:{SUBNET}"
@@ -135,11 +244,16 @@ def test_ids_of_interfaces_of_old_times(objects: World) -> None:
     assert objects.sent() == [(f"PUT /routers/{ROUTER}/remove_router_interface", {"subnet_id": SUBNET})]
 
 
-@pytest.mark.parametrize(("kind", "properties", "request_", "conflict"), [
-    ("Net", {}, "DELETE", "NetworkInUse"),
-    ("RouterInterface", {"router": ROUTER, "subnet": SUBNET}, "PUT", "RouterInterfaceInUseByFloatingIP")])
-def test_a_deletion_that_comes_too_early_is_tried_again(objects: World, kind: str, properties: dict[str, Any],
-                                                        request_: str, conflict: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "properties", "request_", "conflict"),
+    [
+        ("Net", {}, "DELETE", "NetworkInUse"),
+        ("RouterInterface", {"router": ROUTER, "subnet": SUBNET}, "PUT", "RouterInterfaceInUseByFloatingIP"),
+    ],
+)
+def test_a_deletion_that_comes_too_early_is_tried_again(
+    objects: World, kind: str, properties: dict[str, Any], request_: str, conflict: str
+) -> None:
     resource = objects.create(kind, **properties)
     objects.neutron.fault(request_, ".*", times=2, status=409, kind=conflict, message="still used")
     objects.delete(resource)
@@ -164,9 +278,14 @@ def test_routes_of_another_stack_are_not_taken(objects: World) -> None:
     route = {"destination": "10.7.0.0/24", "nexthop": "10.0.0.5"}
     router = objects.neutron.routers.objects[ROUTER]
     router["routes"] = [route]
-    for kind, properties, text in (("ExtraRoute", {"router_id": ROUTER, **route}, "Route duplicates an existing"),
-                                   ("ExtraRouteSet", {"router": ROUTER, "routes": [route]},
-                                    f"The physical resource for \\({ROUTER},10.7.0.0/24=10.0.0.5\\) exists")):
+    for kind, properties, text in (
+        ("ExtraRoute", {"router_id": ROUTER, **route}, "Route duplicates an existing"),
+        (
+            "ExtraRouteSet",
+            {"router": ROUTER, "routes": [route]},
+            f"The physical resource for \\({ROUTER},10.7.0.0/24=10.0.0.5\\) exists",
+        ),
+    ):
         resource = objects.make(kind, **properties)
         with pytest.raises(Exception, match=text):
             drive(lifecycle.create(resource), resource)
@@ -188,6 +307,20 @@ def test_a_connection_in_place_of_the_same_one_stays(objects: World, kind: str) 
     assert objects.sent() == [] and objects.check(new) == ""
     objects.delete(new)
     assert objects.check(new) != ""
+
+
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_a_connection_that_is_marked_unhealthy_but_is_there_is_made_anew(objects: World, kind: str) -> None:
+    properties = LIVES[kind][0]
+    old = objects.create(kind, **properties)
+    old.record.action, old.record.status = "CHECK", "FAILED"
+    after = objects.stack({"r": {"type": old.type(), "properties": properties}}).defn.resource_definition("r")
+    with pytest.raises(UpdateReplace):
+        drive(lifecycle.update(old, after), old)
+    new = objects.create(kind, **properties)
+    old.record.replaced_by, old.stack.replacements[99] = 99, new
+    objects.delete(old)
+    assert objects.check(new) == ""
 
 
 def test_a_gateway_to_another_network_stays(objects: World) -> None:
@@ -230,3 +363,15 @@ def test_a_floating_ip_that_went_to_another_port_stays_there(objects: World) -> 
     objects.neutron.floatingips.objects[lives.FIP]["port_id"] = lives.OTHER
     objects.delete(resource)
     assert objects.neutron.floatingips.objects[lives.FIP]["port_id"] == lives.OTHER
+
+
+def test_names_are_looked_for_as_long_as_the_service_says_later(world: World) -> None:
+    """When properties are checked, too: nothing is wrong with them."""
+    world.neutron.networks.add(name="net")
+    world.neutron.fault("GET", "/v2.0/networks", times=8, status=503)
+    port = world.create("Port", network="net")
+    assert len(world.neutron.ports.objects) == 1
+    world.neutron.groups.add("g", name="g")
+    world.neutron.fault("GET", "/v2.0/security-groups", times=8, status=503)
+    world.update(port, network="net", security_groups=["g"])
+    assert world.neutron.ports.objects[port.resource_id]["security_groups"] == ["g"]

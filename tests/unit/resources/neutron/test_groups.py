@@ -18,10 +18,18 @@ OUT = {"direction": "egress", "protocol": "tcp", "port_range_min": 80, "port_ran
 
 
 def rules(world: World, group: Any) -> set[tuple[Any, ...]]:
-    return {(rule["direction"], rule["ethertype"], rule["protocol"], rule["port_range_min"],
-             "itself" if rule["remote_group_id"] == group.resource_id else rule["remote_group_id"],
-             rule["remote_ip_prefix"])
-            for rule in world.neutron.rules.objects.values() if rule["security_group_id"] == group.resource_id}
+    return {
+        (
+            rule["direction"],
+            rule["ethertype"],
+            rule["protocol"],
+            rule["port_range_min"],
+            "itself" if rule["remote_group_id"] == group.resource_id else rule["remote_group_id"],
+            rule["remote_ip_prefix"],
+        )
+        for rule in world.neutron.rules.objects.values()
+        if rule["security_group_id"] == group.resource_id
+    }
 
 
 EVERYTHING_OUT = {("egress", "IPv4", None, None, None, None), ("egress", "IPv6", None, None, None, None)}
@@ -31,15 +39,41 @@ AS_TUPLES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "there"), [
-    ([], EVERYTHING_OUT),
-    ([SSH, PING], EVERYTHING_OUT | {AS_TUPLES["SSH"], AS_TUPLES["PING"]}),
-    ([FRIENDS], EVERYTHING_OUT | {AS_TUPLES["FRIENDS"]}),
-    ([SSH, OUT], {AS_TUPLES["SSH"], AS_TUPLES["OUT"]})])
+@pytest.mark.parametrize(
+    ("given", "there"),
+    [
+        ([], EVERYTHING_OUT),
+        ([SSH, PING], EVERYTHING_OUT | {AS_TUPLES["SSH"], AS_TUPLES["PING"]}),
+        ([FRIENDS], EVERYTHING_OUT | {AS_TUPLES["FRIENDS"]}),
+        ([SSH, OUT], {AS_TUPLES["SSH"], AS_TUPLES["OUT"]}),
+    ],
+)
 def test_rules(world: World, given: list[Any], there: set[Any]) -> None:
     """Without a rule for outgoing traffic everything is let out; with one, only what rules say."""
     group = world.create("SecurityGroup", rules=given)
     assert rules(world, group) == there
+
+
+@pytest.mark.parametrize(
+    ("given", "there"),
+    [
+        ([SSH], {AS_TUPLES["PING"], AS_TUPLES["SSH"]}),
+        ([PING], {AS_TUPLES["PING"]}),
+        ([OUT], {AS_TUPLES["PING"], AS_TUPLES["OUT"]}),
+    ],
+)
+def test_what_a_cloud_gives_each_new_group_is_not_taken_away(world: World, given: list[Any], there: set[Any]) -> None:
+    """Its administrators may say that new groups let everybody ping, and nothing out."""
+    world.neutron.rules_of_new_groups = [{"direction": "ingress", "ethertype": "IPv4", "protocol": "icmp"}]
+    group = world.create("SecurityGroup", rules=given)
+    assert rules(world, group) == there
+
+
+def test_the_rules_of_an_update_are_all_that_there_are(world: World) -> None:
+    world.neutron.rules_of_new_groups = [{"direction": "ingress", "ethertype": "IPv4", "protocol": "icmp"}]
+    group = world.create("SecurityGroup", rules=[SSH])
+    world.update(group, rules=[SSH, FRIENDS])
+    assert rules(world, group) == EVERYTHING_OUT | {AS_TUPLES["SSH"], AS_TUPLES["FRIENDS"]}
 
 
 def test_rules_are_made_with_one_request(world: World) -> None:
@@ -47,13 +81,17 @@ def test_rules_are_made_with_one_request(world: World) -> None:
     assert [request for request, _body in world.sent()] == ["POST /security-groups", "POST /security-group-rules"]
 
 
-@pytest.mark.parametrize(("before", "after", "requests"), [
-    ([SSH, PING], [PING, SSH], []),
-    ([SSH], [SSH, PING], ["POST"]),
-    ([SSH, PING], [SSH], ["DELETE"]),
-    ([SSH], [SSH, OUT], ["DELETE", "DELETE", "POST"]),
-    ([SSH, OUT], [SSH], ["DELETE", "POST"]),
-    ([SSH], None, ["DELETE"])])
+@pytest.mark.parametrize(
+    ("before", "after", "requests"),
+    [
+        ([SSH, PING], [PING, SSH], []),
+        ([SSH], [SSH, PING], ["POST"]),
+        ([SSH, PING], [SSH], ["DELETE"]),
+        ([SSH], [SSH, OUT], ["DELETE", "DELETE", "POST"]),
+        ([SSH, OUT], [SSH], ["DELETE", "POST"]),
+        ([SSH], None, ["DELETE"]),
+    ],
+)
 def test_only_what_differs_is_changed(world: World, before: list[Any], after: Any, requests: list[str]) -> None:
     group = world.create("SecurityGroup", name="g", rules=before)
     kept = set(world.neutron.rules.objects)

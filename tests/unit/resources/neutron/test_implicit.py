@@ -16,8 +16,9 @@ from openkeel_heat.template.environment import Environment
 from tests.unit.resources.fakes import hot
 from tests.unit.resources.neutron.conftest import World
 
-VECTORS = json.loads(
-    (pathlib.Path(__file__).parents[3] / "contract" / "data" / "graph-vectors.json").read_text())["vectors"]
+VECTORS = json.loads((pathlib.Path(__file__).parents[3] / "contract" / "data" / "graph-vectors.json").read_text())[
+    "vectors"
+]
 
 
 def own(name: str) -> dict[str, str]:
@@ -59,27 +60,44 @@ def test_a_port_waits_for_the_subnets_of_its_network_only(world: World) -> None:
 
 
 def test_networks_that_a_stack_does_not_have_are_the_same_by_their_names(world: World) -> None:
-    found = implicit(world, sub=neutron("Subnet", network="private", cidr="10.0.0.0/24"),
-                     port=neutron("Port", network_id="private"), stranger=neutron("Port", network="public"))
+    found = implicit(
+        world,
+        sub=neutron("Subnet", network="private", cidr="10.0.0.0/24"),
+        port=neutron("Port", network_id="private"),
+        stranger=neutron("Port", network="public"),
+    )
     assert found == {("port", "sub")}
 
 
-@pytest.mark.parametrize(("fixed_ips", "waits"), [
-    (None, True), ([{"subnet": own("sub")}], True), ([{"subnet": own("elsewhere")}], False)])
+@pytest.mark.parametrize(
+    ("fixed_ips", "waits"), [(None, True), ([{"subnet": own("sub")}], True), ([{"subnet": own("elsewhere")}], False)]
+)
 def test_a_floating_ip_waits_for_the_interface_on_the_subnet_of_its_port(
-        world: World, fixed_ips: Any, waits: bool) -> None:
+    world: World, fixed_ips: Any, waits: bool
+) -> None:
     """Also when the port does not say which subnet of its network it is on: Heat looks for that too late."""
     given = {} if fixed_ips is None else {"fixed_ips": fixed_ips}
-    found = implicit(world, **NET, **OTHER, **ROUTER, port=neutron("Port", network=own("net"), **given),
-                     fip=neutron("FloatingIP", floating_network="public", port_id=own("port")))
+    found = implicit(
+        world,
+        **NET,
+        **OTHER,
+        **ROUTER,
+        port=neutron("Port", network=own("net"), **given),
+        fip=neutron("FloatingIP", floating_network="public", port_id=own("port")),
+    )
     assert (("fip", "ri") in found) == waits
 
 
 def test_an_interface_on_a_port_may_be_any_ports_way_out(world: World) -> None:
-    found = implicit(world, **NET, mine=neutron("Port", network=own("net")), router=neutron("Router"),
-                     ri=neutron("RouterInterface", router=own("router"), port=own("mine")),
-                     port=neutron("Port", network=own("net")),
-                     fa=neutron("FloatingIPAssociation", floatingip_id="f", port_id=own("port")))
+    found = implicit(
+        world,
+        **NET,
+        mine=neutron("Port", network=own("net")),
+        router=neutron("Router"),
+        ri=neutron("RouterInterface", router=own("router"), port=own("mine")),
+        port=neutron("Port", network=own("net")),
+        fa=neutron("FloatingIPAssociation", floatingip_id="f", port_id=own("port")),
+    )
     assert ("fa", "ri") in found
 
 
@@ -88,23 +106,33 @@ def test_subnets_of_others_are_looked_up(world: World, network: str, waits: bool
     net = world.neutron.networks.add(name="here")
     world.neutron.networks.add(name="there")
     world.neutron.subnets.add(name="theirs", network_id=net["id"], cidr="10.0.0.0/24", gateway_ip="10.0.0.1")
-    found = implicit(world, ri=neutron("RouterInterface", router="r", subnet="theirs"),
-                     port=neutron("Port", network=network),
-                     fip=neutron("FloatingIP", floating_network="public", port_id=own("port")))
+    found = implicit(
+        world,
+        ri=neutron("RouterInterface", router="r", subnet="theirs"),
+        port=neutron("Port", network=network),
+        fip=neutron("FloatingIP", floating_network="public", port_id=own("port")),
+    )
     assert (("fip", "ri") in found) == waits
 
 
 def test_what_cannot_be_looked_up_makes_no_edge(world: World) -> None:
-    found = implicit(world, ri=neutron("RouterInterface", router="r", subnet="nobody's"),
-                     port=neutron("Port", network="nobody's either"),
-                     fip=neutron("FloatingIP", floating_network="public", port_id=own("port")))
+    found = implicit(
+        world,
+        ri=neutron("RouterInterface", router="r", subnet="nobody's"),
+        port=neutron("Port", network="nobody's either"),
+        fip=neutron("FloatingIP", floating_network="public", port_id=own("port")),
+    )
     assert ("fip", "ri") not in found
 
 
 def test_a_floating_ip_waits_for_the_gateway_of_a_router(world: World) -> None:
-    found = implicit(world, router=neutron("Router", external_gateway_info={"network": "public"}),
-                     another=neutron("Router", external_gateway_info={"network": "else"}), plain=neutron("Router"),
-                     fip=neutron("FloatingIP", floating_network="public"))
+    found = implicit(
+        world,
+        router=neutron("Router", external_gateway_info={"network": "public"}),
+        another=neutron("Router", external_gateway_info={"network": "else"}),
+        plain=neutron("Router"),
+        fip=neutron("FloatingIP", floating_network="public"),
+    )
     assert found == {("fip", "router")}
 
 

@@ -29,9 +29,16 @@ def refused_update(world: World, resource: Any, /, **props: Any) -> str:
 # subnets ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("given", "sent"), [
-    ({}, "(nothing)"), ({"gateway_ip": "auto"}, "(nothing)"), ({"gateway_ip": ""}, None), ({"gateway_ip": None}, None),
-    ({"gateway_ip": "10.0.0.5"}, "10.0.0.5")])
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({}, "(nothing)"),
+        ({"gateway_ip": "auto"}, "(nothing)"),
+        ({"gateway_ip": ""}, None),
+        ({"gateway_ip": None}, None),
+        ({"gateway_ip": "10.0.0.5"}, "10.0.0.5"),
+    ],
+)
 def test_gateways(world: World, net: str, given: dict[str, Any], sent: Any) -> None:
     world.create("Subnet", network=net, cidr="10.0.0.0/24", **given)
     assert world.neutron.bodies("POST")[0]["subnet"].get("gateway_ip", "(nothing)") == sent
@@ -42,7 +49,8 @@ def test_a_gateway_is_taken_away(world: World, net: str) -> None:
     world.update(subnet, network=net, cidr="10.0.0.0/24")
     assert world.neutron.bodies("PUT") == [{"subnet": {"gateway_ip": None}}]
     assert 'The value "auto" for gateway_ip cannot be used to update' in refused_update(
-        world, subnet, network=net, cidr="10.0.0.0/24", gateway_ip="auto")
+        world, subnet, network=net, cidr="10.0.0.0/24", gateway_ip="auto"
+    )
 
 
 def test_a_segment_is_given_once(world: World, net: str) -> None:
@@ -51,7 +59,8 @@ def test_a_segment_is_given_once(world: World, net: str) -> None:
     world.update(subnet, network=net, cidr="10.0.0.0/24", segment="a")
     assert world.neutron.bodies("PUT") == [{"subnet": {"segment_id": segments[0]}}]
     assert "only allowed when the current segment_id is None" in refused_update(
-        world, subnet, network=net, cidr="10.0.0.0/24", segment="b")
+        world, subnet, network=net, cidr="10.0.0.0/24", segment="b"
+    )
 
 
 def test_a_pool_only_grows(world: World) -> None:
@@ -72,10 +81,12 @@ def test_segments_of_a_network(world: World, net: str) -> None:
     assert [segment["name"] for segment in network.FnGetAtt("segments")] == [None, "b", "a"]
 
 
-@pytest.mark.parametrize(("live", "given", "repaired"), [
-    (["a"], None, []), (["a"], ["a"], []), (["b"], ["a"], ["POST", "DELETE"])])
-def test_agents_that_nobody_asked_for_stay(world: World, option: Option, live: list[str], given: Any,
-                                           repaired: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("live", "given", "repaired"), [(["a"], None, []), (["a"], ["a"], []), (["b"], ["a"], ["POST", "DELETE"])]
+)
+def test_agents_that_nobody_asked_for_stay(
+    world: World, option: Option, live: list[str], given: Any, repaired: list[str]
+) -> None:
     props = {} if given is None else {"dhcp_agent_ids": given}
     network = world.create("Net", **props)
     world.neutron.dhcp_agents.clear()
@@ -97,9 +108,14 @@ def test_who_may_not_see_agents_sees_no_drift(world: World, option: Option) -> N
     assert world.sent() == []
 
 
-@pytest.mark.parametrize(("gateway", "repaired"), [
-    ({"network_id": "(net)", "enable_snat": True, "external_fixed_ips": [{"subnet_id": "s"}]}, False),
-    (None, True), ({"network_id": "other", "enable_snat": True, "external_fixed_ips": []}, True)])
+@pytest.mark.parametrize(
+    ("gateway", "repaired"),
+    [
+        ({"network_id": "(net)", "enable_snat": True, "external_fixed_ips": [{"subnet_id": "s"}]}, False),
+        (None, True),
+        ({"network_id": "other", "enable_snat": True, "external_fixed_ips": []}, True),
+    ],
+)
 def test_drift_of_a_gateway(world: World, net: str, option: Option, gateway: Any, repaired: bool) -> None:
     props = {"external_gateway_info": {"network": "net"}}
     router = world.create("Router", **props)
@@ -110,7 +126,8 @@ def test_drift_of_a_gateway(world: World, net: str, option: Option, gateway: Any
     after = world.stack({"r": {"type": "OS::Neutron::Router", "properties": props}}).defn.resource_definition("r")
     drive(lifecycle.update(router, after), router)
     assert [body for _request, body in world.sent()] == (
-        [{"router": {"external_gateway_info": {"network_id": net}}}] if repaired else [])
+        [{"router": {"external_gateway_info": {"network_id": net}}}] if repaired else []
+    )
 
 
 def test_the_only_agent_by_its_former_name(world: World) -> None:
@@ -123,7 +140,8 @@ def test_a_providers_network_keeps_what_the_service_chose(world: World, option: 
     props = {"network_type": "vlan", "physical_network": "p", "segmentation_id": "101"}
     network = world.create("ProviderNet", **props)
     world.neutron.networks.objects[network.resource_id].update(
-        {"provider:segmentation_id": 101, "availability_zone_hints": [], "tenant_id": "project"})
+        {"provider:segmentation_id": 101, "availability_zone_hints": [], "tenant_id": "project"}
+    )
     option("observe_on_update", True)
     world.sent()
     after = world.stack({"r": {"type": "OS::Neutron::ProviderNet", "properties": props}})
@@ -165,7 +183,8 @@ def test_devices_of_a_gateway_cannot_be_changed_so_it_is_made_anew(world: World,
     assert gateway.resource_id != before
     assert list(world.neutron.gateways.objects) == [gateway.resource_id]
     assert world.neutron.gateways.objects[gateway.resource_id]["connected"] == [
-        {"network_id": net, "segmentation_type": "vlan", "segmentation_id": 7}]
+        {"network_id": net, "segmentation_type": "vlan", "segmentation_id": 7}
+    ]
 
 
 # plugins of others --------------------------------------------------------------------------------
@@ -197,8 +216,9 @@ class _Client:
         self.tags[f"{plural}/{id_}"] = body["tags"]
 
 
-def test_a_plugin_written_for_heat(world: World, monkeypatch: pytest.MonkeyPatch,
-                                   request: pytest.FixtureRequest) -> None:
+def test_a_plugin_written_for_heat(
+    world: World, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """Its own handlers, the helpers of the base class, and the service's Python client."""
     from heat.engine import properties  # type: ignore[import-not-found]
     from heat.engine.resources.openstack.neutron import neutron  # type: ignore[import-not-found]

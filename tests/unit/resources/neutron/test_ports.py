@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.resources.kit import lifecycle
 from tests.unit.conftest import Option
 from tests.unit.resources.fakes import drive
@@ -20,8 +21,13 @@ Port = dict[str, Any]
 def net(world: World) -> str:
     """A network with a subnet."""
     made = world.neutron.networks.add(name="net")
-    world.neutron.subnets.add("00000000-0000-4000-8000-000000000001", name="sub", network_id=made["id"],
-                              cidr="10.0.0.0/24", gateway_ip="10.0.0.1")
+    world.neutron.subnets.add(
+        "00000000-0000-4000-8000-000000000001",
+        name="sub",
+        network_id=made["id"],
+        cidr="10.0.0.0/24",
+        gateway_ip="10.0.0.1",
+    )
     return str(made["id"])
 
 
@@ -48,11 +54,17 @@ def test_ports_of_one_network_ask_for_it_once(world: World, net: str) -> None:
     assert len(world.neutron.requests) == 1 + 5
 
 
-@pytest.mark.parametrize(("given", "sent"), [
-    ({}, None), ({"fixed_ips": []}, None), ({"no_fixed_ips": True}, []),
-    ({"fixed_ips": [{"subnet": "sub"}]}, [{"subnet_id": "00000000-0000-4000-8000-000000000001"}]),
-    ({"fixed_ips": [{"subnet_id": "sub"}]}, [{"subnet_id": "00000000-0000-4000-8000-000000000001"}]),
-    ({"fixed_ips": [{"ip_address": "10.0.0.9"}]}, [{"ip_address": "10.0.0.9"}])])
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({}, None),
+        ({"fixed_ips": []}, None),
+        ({"no_fixed_ips": True}, []),
+        ({"fixed_ips": [{"subnet": "sub"}]}, [{"subnet_id": "00000000-0000-4000-8000-000000000001"}]),
+        ({"fixed_ips": [{"subnet_id": "sub"}]}, [{"subnet_id": "00000000-0000-4000-8000-000000000001"}]),
+        ({"fixed_ips": [{"ip_address": "10.0.0.9"}]}, [{"ip_address": "10.0.0.9"}]),
+    ],
+)
 def test_addresses(world: World, net: str, given: dict[str, Any], sent: Any) -> None:
     """An empty list asks for an address as nothing does; to have none takes a word of its own."""
     world.create("Port", network=net, **given)
@@ -65,22 +77,28 @@ def test_what_the_service_chose_is_noted_as_heat_notes_it(world: World, net: str
 
 
 def test_addresses_and_no_addresses(world: World, net: str) -> None:
-    with pytest.raises(Exception, match="Cannot define the following properties at the same time: "
-                                        "fixed_ips, no_fixed_ips"):
+    with pytest.raises(
+        Exception, match="Cannot define the following properties at the same time: fixed_ips, no_fixed_ips"
+    ):
         world.make("Port", network=net, fixed_ips=[{"subnet": "sub"}], no_fixed_ips=True).validate()
 
 
 # changing -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("before", "after", "sent"), [
-    ({"port_security_enabled": False}, {}, None),
-    ({"propagate_uplink_status": True}, {"name": "n"}, {"name": "n"}),
-    ({"dns_name": "host"}, {}, {"dns_name": ""}),
-    ({"fixed_ips": [{"subnet": "sub"}]}, {}, {}),
-    ({}, {"no_fixed_ips": True}, {"fixed_ips": []})])
-def test_what_is_sent_for_a_change(world: World, net: str, before: dict[str, Any], after: dict[str, Any],
-                                   sent: dict[str, Any] | None) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "sent"),
+    [
+        ({"port_security_enabled": False}, {}, None),
+        ({"propagate_uplink_status": True}, {"name": "n"}, {"name": "n"}),
+        ({"dns_name": "host"}, {}, {"dns_name": ""}),
+        ({"fixed_ips": [{"subnet": "sub"}]}, {}, {}),
+        ({}, {"no_fixed_ips": True}, {"fixed_ips": []}),
+    ],
+)
+def test_what_is_sent_for_a_change(
+    world: World, net: str, before: dict[str, Any], after: dict[str, Any], sent: dict[str, Any] | None
+) -> None:
     port = world.create("Port", network=net, **before)
     world.sent()
     world.update(port, network=net, **after)
@@ -90,14 +108,24 @@ def test_what_is_sent_for_a_change(world: World, net: str, before: dict[str, Any
 PROFILE = "binding:profile"
 
 
-@pytest.mark.parametrize(("before", "hypervisor", "after", "now"), [
-    ({"a": 1}, {"pci_slot": "0:1"}, {"a": 2}, {"a": 2, "pci_slot": "0:1"}),
-    ({"a": 1}, {"pci_slot": "0:1"}, {"a": 1, "b": 1}, {"a": 1, "b": 1, "pci_slot": "0:1"}),
-    ({"a": 1, "b": 1}, {"pci_slot": "0:1"}, {"a": 1, "b": None}, {"a": 1, "pci_slot": "0:1"}),
-    ({"a": 1}, {"a": "its own"}, {"a": 1, "b": 1}, {"a": "its own", "b": 1})])
+@pytest.mark.parametrize(
+    ("before", "hypervisor", "after", "now"),
+    [
+        ({"a": 1}, {"pci_slot": "0:1"}, {"a": 2}, {"a": 2, "pci_slot": "0:1"}),
+        ({"a": 1}, {"pci_slot": "0:1"}, {"a": 1, "b": 1}, {"a": 1, "b": 1, "pci_slot": "0:1"}),
+        ({"a": 1, "b": 1}, {"pci_slot": "0:1"}, {"a": 1, "b": None}, {"a": 1, "pci_slot": "0:1"}),
+        ({"a": 1}, {"a": "its own"}, {"a": 1, "b": 1}, {"a": "its own", "b": 1}),
+        ({"a": 1}, {"pci_slot": "0:1"}, None, {"a": 1, "pci_slot": "0:1"}),
+    ],
+)
 def test_the_profile_keeps_what_the_hypervisor_wrote(
-        world: World, net: str, before: dict[str, Any], hypervisor: dict[str, Any], after: dict[str, Any],
-        now: dict[str, Any]) -> None:
+    world: World,
+    net: str,
+    before: dict[str, Any],
+    hypervisor: dict[str, Any],
+    after: dict[str, Any] | None,
+    now: dict[str, Any],
+) -> None:
     port = world.create("Port", network=net, value_specs={PROFILE: before})
     port_of(world, port)[PROFILE].update(hypervisor)
     world.update(port, network=net, value_specs={PROFILE: after})
@@ -116,23 +144,33 @@ def test_attributes(world: World, net: str) -> None:
     assert [subnet["name"] for subnet in port.FnGetAtt("subnets")] == ["sub"]
     assert port.FnGetAtt("show")["id"] == port.resource_id
     assert world.asked() == [f"/networks/{net}", "/subnets", f"/ports/{port.resource_id}"], (
-        "what was seen at its creation is not asked for again")
+        "what was seen at its creation is not asked for again"
+    )
 
 
-GIVEN = {"fixed_ips": [{"subnet": "sub"}], "security_groups": ["group"], "qos_policy": "policy",
-         "allowed_address_pairs": [{"ip_address": "10.0.0.9"}]}
+GIVEN = {
+    "fixed_ips": [{"subnet": "sub"}],
+    "security_groups": ["group"],
+    "qos_policy": "policy",
+    "allowed_address_pairs": [{"ip_address": "10.0.0.9"}],
+}
 
 
-@pytest.mark.parametrize(("live", "repaired"), [
-    ({}, None),
-    ({"description": "by somebody", "tags": ["x"], "dns_name": "x", "port_security_enabled": False}, None),
-    ({"admin_state_up": False}, {"admin_state_up": True}),
-    ({"security_groups": []}, {"security_groups": ["(group)"]}),
-    ({"qos_policy_id": None}, {"qos_policy_id": "(policy)"}),
-    ({"fixed_ips": []}, {"fixed_ips": [{"subnet_id": "00000000-0000-4000-8000-000000000001"}]}),
-    ({"allowed_address_pairs": []}, {"allowed_address_pairs": [{"ip_address": "10.0.0.9"}]})])
-def test_drift_is_what_is_not_as_asked_for(world: World, net: str, option: Option, live: dict[str, Any],
-                                           repaired: dict[str, Any] | None) -> None:
+@pytest.mark.parametrize(
+    ("live", "repaired"),
+    [
+        ({}, None),
+        ({"description": "by somebody", "tags": ["x"], "dns_name": "x", "port_security_enabled": False}, None),
+        ({"admin_state_up": False}, {"admin_state_up": True}),
+        ({"security_groups": []}, {"security_groups": ["(group)"]}),
+        ({"qos_policy_id": None}, {"qos_policy_id": "(policy)"}),
+        ({"fixed_ips": []}, {"fixed_ips": [{"subnet_id": "00000000-0000-4000-8000-000000000001"}]}),
+        ({"allowed_address_pairs": []}, {"allowed_address_pairs": [{"ip_address": "10.0.0.9"}]}),
+    ],
+)
+def test_drift_is_what_is_not_as_asked_for(
+    world: World, net: str, option: Option, live: dict[str, Any], repaired: dict[str, Any] | None
+) -> None:
     """With observe_on_update; names are as good as the ids of what they name."""
     group = world.neutron.groups.add(name="group")["id"]
     policy = world.neutron.policies.add(name="policy")["id"]
@@ -144,8 +182,11 @@ def test_drift_is_what_is_not_as_asked_for(world: World, net: str, option: Optio
     after = world.stack({"r": {"type": "OS::Neutron::Port", "properties": {"network": net, **GIVEN}}})
     drive(lifecycle.update(port, after.defn.resource_definition("r")), port)
     words = {group: "(group)", policy: "(policy)"}
-    told = json.loads("".join(json.dumps([body["port"] for _request, body in world.sent()])).replace(
-        group, words[group]).replace(policy, words[policy]))
+    told = json.loads(
+        "".join(json.dumps([body["port"] for _request, body in world.sent()]))
+        .replace(group, words[group])
+        .replace(policy, words[policy])
+    )
     assert told == ([repaired] if repaired else [])
 
 
@@ -168,7 +209,8 @@ def test_a_port_frees_its_addresses_for_its_replacement(world: World, net: str) 
     assert addresses(port_of(world, old)) == []
     assert addresses(port_of(world, new)) == ["10.0.0.7"]
     assert json.loads(old.data()["port_fip"]) == [
-        {"subnet_id": "00000000-0000-4000-8000-000000000001", "ip_address": "10.0.0.7"}]
+        {"subnet_id": "00000000-0000-4000-8000-000000000001", "ip_address": "10.0.0.7"}
+    ]
 
 
 def test_a_rollback_gives_them_back(world: World, net: str) -> None:
@@ -197,8 +239,13 @@ def test_a_port_with_a_floating_ip_keeps_its_addresses(world: World, net: str) -
     """The service does not let them go; a replacement that does not insist on them is made all the same."""
     old = world.create("Port", network=net)
     before = addresses(port_of(world, old))
-    world.neutron.fault("PUT", ".*/ports/.*", status=400, kind="BadRequest",
-                        message="its original fixed_ip has been associated to a floating ip")
+    world.neutron.fault(
+        "PUT",
+        ".*/ports/.*",
+        status=400,
+        kind="BadRequest",
+        message="its original fixed_ip has been associated to a floating ip",
+    )
     old.prepare_for_replace()
     assert addresses(port_of(world, old)) == before and "port_fip" not in old.data()
     assert addresses(port_of(world, world.create("Port", network=net))) != before
@@ -215,16 +262,18 @@ def test_a_port_that_is_gone_has_nothing_to_free(world: World, net: str) -> None
 
 def test_replace_always(world: World, net: str) -> None:
     port = world.create("Port", network=net)
-    after = world.stack({"r": {"type": "OS::Neutron::Port", "properties": {
-        "network": net, "replacement_policy": "REPLACE_ALWAYS"}}}).defn.resource_definition("r")
-    with pytest.raises(lifecycle.UpdateReplace):
+    after = world.stack(
+        {"r": {"type": "OS::Neutron::Port", "properties": {"network": net, "replacement_policy": "REPLACE_ALWAYS"}}}
+    ).defn.resource_definition("r")
+    with pytest.raises(UpdateReplace):
         drive(lifecycle.update(port, after), port)
     assert addresses(port_of(world, port)) == []
 
 
 @pytest.mark.parametrize(("status", "replace"), [("ERROR", True), ("ACTIVE", False), ("DOWN", False), (None, True)])
-def test_a_failed_port_is_replaced_only_if_it_is_broken(world: World, net: str, status: str | None,
-                                                        replace: bool) -> None:
+def test_a_failed_port_is_replaced_only_if_it_is_broken(
+    world: World, net: str, status: str | None, replace: bool
+) -> None:
     port = world.create("Port", network=net)
     if status is None:
         world.neutron.ports.objects.clear()

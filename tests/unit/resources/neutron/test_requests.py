@@ -13,7 +13,8 @@ from tests.unit.resources.neutron.conftest import World
 Sent = list[tuple[str, Any]]
 
 NET, SUBNET, ROUTER, PORT, OTHER, POLICY, GROUP, POOL, FIP = (
-    f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(1, 10))
+    f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(1, 10)
+)
 SCOPE = "00000000-0000-4000-8000-00000000000a"
 NAME = "(the made-up name)"
 ID = "(the id)"
@@ -255,8 +256,11 @@ LIVES: dict[str, tuple[dict[str, Any], Sent, dict[str, Any], Sent, Sent]] = {
 
 def plain(world: World, resource: Any, requests: Sent) -> Sent:
     """Requests with words in place of what is made up."""
-    words = {str(resource.resource_id): ID, resource.physical_resource_name(): NAME,
-             world.neutron.default_group["id"]: "(default group)"}
+    words = {
+        str(resource.resource_id): ID,
+        resource.physical_resource_name(): NAME,
+        world.neutron.default_group["id"]: "(default group)",
+    }
     for known in (NET, SUBNET, ROUTER, PORT, OTHER, POLICY, GROUP, POOL, FIP, SCOPE):
         words.pop(known, None)
 

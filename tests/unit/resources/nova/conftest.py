@@ -21,7 +21,7 @@ from tests.fixtures.fake_neutron import FakeNeutron
 from tests.fixtures.fake_nova import FakeImages, FakeNova
 from tests.fixtures.rest_server import FakeCloud
 from tests.unit.conftest import Option
-from tests.unit.resources.fakes import Driver, drive, hot
+from tests.unit.resources.fakes import Driver, drive, hot, replace
 
 
 class World:
@@ -42,8 +42,9 @@ class World:
         return str(self.neutron.networks.objects[network]["subnets"][0])
 
     def port(self, id_: str, network: str | None = None) -> str:
-        made = self.neutron.ports.add(id_, name=id_, network_id=network or self.net, mac_address=f"mac-{id_}",
-                                      fixed_ips=None, security_groups=[])
+        made = self.neutron.ports.add(
+            id_, name=id_, network_id=network or self.net, mac_address=f"mac-{id_}", fixed_ips=None, security_groups=[]
+        )
         self.neutron._address(made, None)
         return id_
 
@@ -73,13 +74,16 @@ class World:
         after = self.stack(kind, wanted).defn.resource_definition("r")
         return drive(lifecycle.update(resource, after), resource)
 
+    def replace(self, resource: Any, /, **props: Any) -> Any:
+        return replace(resource, self.stack(resource.type(), props))
+
     def delete(self, resource: Any) -> None:
         drive(lifecycle.delete(resource), resource)
         assert resource.state == ("DELETE", "COMPLETE")
 
     def sent(self) -> list[str]:
         nova, neutron = self.nova.changes(), self.neutron.changes()
-        new = [*nova[self._told[0]:], *neutron[self._told[1]:]]
+        new = [*nova[self._told[0] :], *neutron[self._told[1] :]]
         self._told = (len(nova), len(neutron))
         return new
 

@@ -88,6 +88,45 @@ def test_what_an_update_keeps(case: str) -> None:
     assert compare(before, after, internal) == expected
 
 
+#: A port with an address of its subnet, and one more that the other subnet of the network gives to each port.
+BOTH = {
+    "port_id": "p1", "net_id": "n1",
+    "fixed_ips": [{"ip_address": "fd00::1", "subnet_id": "s6"}, {"ip_address": "10.1.0.1", "subnet_id": "s1"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"subnet": "s1"}, {"subnet": "s1"}),
+        ({"network": "n1", "fixed_ip": "10.1.0.1"}, {"network": "n1"}),
+        ({"network": "n1"}, {"subnet": "s1"}),
+        ({"network": "n1"}, {"network": "n1", "fixed_ip": "10.1.0.1"}),
+        ({"network": "n1", "fixed_ip": "10.1.0.1"}, {"network": "n2"}),
+    ],
+)
+def test_any_address_of_an_interface_may_be_named(before: dict[str, str], after: dict[str, str]) -> None:
+    """27.0.1 knows the first one only: the interface stays attached for ever, or is replaced by another."""
+    found = networks.compare([before], [after], [BOTH], (), network_of)
+    stays = after.get("network") != "n2"
+    assert [net["port"] for net in found.kept] == (["p1"] if stays else [])
+    assert [net["port"] for net in found.removed] == ([] if stays else ["p1"])
+    assert networks.live([before], [BOTH], (), network_of) == [before]
+
+
+def test_an_address_and_a_subnet_are_those_of_one_and_the_same_address() -> None:
+    asked = {"subnet": "s6", "fixed_ip": "10.1.0.1"}
+    assert networks.compare([{"network": "n1"}], [asked], [BOTH], (), network_of).kept == []
+
+
+def test_an_interface_that_has_what_another_one_needs_is_left_to_it() -> None:
+    """By the order of the list the first entry would take the port of the second, which then had none."""
+    only = {"port_id": "p6", "net_id": "n1", "fixed_ips": [{"ip_address": "fd00::6", "subnet_id": "s6"}]}
+    before = [{"network": "n1", "subnet": "s6"}, {"network": "n1", "subnet": "s1"}]
+    found = networks.compare(before, before[:1], [BOTH, only], ("p1", "p6"), network_of)
+    assert [net["port"] for net in found.kept] == ["p6"] and [net["port"] for net in found.removed] == ["p1"]
+
+
 def test_live_state() -> None:
     """Entries whose interface is there stay as they were written; others come to it."""
     live = networks.live([{"network": "n1"}, {"network": "n9"}], INTERFACES, ["p2"], network_of)

@@ -12,7 +12,7 @@ from openkeel_heat.common import exceptions
 from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.resources.kit import lifecycle
 from openkeel_heat.resources.kit.resuming import resume_action
-from openkeel_heat.resources.nova import server_ports, server_updates
+from openkeel_heat.resources.nova import resizing, server_ports
 from tests.unit.conftest import Option
 from tests.unit.resources.fakes import Driver, drive
 from tests.unit.resources.nova.conftest import World
@@ -53,6 +53,20 @@ def test_name_metadata_tags_password(world: World) -> None:
     assert world.nova.passwords == ["new"]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"name": "b"}, {"metadata": {"x": "2"}}, {"admin_pass": "new"}, {"networks": [{"allocate_network": "none"}]}],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_a_server_that_somebody_removed(world: World, changed: dict[str, Any]) -> None:
+    server = world.server(name="a")
+    world.nova.servers.objects.clear()
+    with pytest.raises(exceptions.ResourceFailure) as caught:
+        world.update(server, **{"name": "a", **changed})
+    told = f"The Server ({server.resource_id}) could not be found."
+    assert str(caught.value) == f"EntityNotFound: resources.r: {told}"
+
+
 def test_no_longer_given(world: World) -> None:
     server = world.server(name="a", metadata={"x": "1"}, tags=["t"], admin_pass="old")
     updated(world, server)
@@ -85,7 +99,7 @@ def test_a_cloud_that_confirms_by_itself(world: World) -> None:
 
 
 def test_a_resize_that_never_begins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_updates, "RESIZE_BEGINS_WITHIN", 0.0)
+    monkeypatch.setattr(resizing, "RESIZE_BEGINS_WITHIN", 0.0)
     server = world.server()
     world.nova.resizes = False
     with pytest.raises(exceptions.ResourceFailure, match="Resizing to '2' failed, status 'ACTIVE'"):
@@ -106,8 +120,9 @@ def test_a_rebuild(world: World) -> None:
     image = world.images.add("other")
     updated(world, server, image="other", metadata={"a": "2"}, admin_pass="p",
             image_update_policy="REBUILD_PRESERVE_EPHEMERAL")  # fmt: skip
-    assert actions(world) == [{"rebuild": {
-        "imageRef": image, "preserve_ephemeral": True, "adminPass": "p", "metadata": {"a": "2"}}}]
+    assert actions(world) == [
+        {"rebuild": {"imageRef": image, "preserve_ephemeral": True, "adminPass": "p", "metadata": {"a": "2"}}}
+    ]
 
 
 def test_new_user_data_by_a_rebuild(world: World) -> None:
@@ -119,6 +134,17 @@ def test_new_user_data_by_a_rebuild(world: World) -> None:
 def test_user_data_that_are_ignored(world: World) -> None:
     server = world.server(user_data="old", user_data_update_policy="IGNORE")
     assert updated(world, server, user_data="new", user_data_update_policy="IGNORE") == []
+
+
+def test_passwords_and_private_keys_are_in_no_log(world: World, debug_log: pytest.LogCaptureFixture) -> None:
+    world.nova.newest = "2.91"
+    world.images.add("other")
+    server = world.server(admin_pass="very-secret-1")
+    world.update(server, admin_pass="very-secret-2")
+    world.update(server, admin_pass="very-secret-2", image="other")
+    key = world.create("OS::Nova::KeyPair", name="k", save_private_key=True)
+    assert world.nova.passwords == ["very-secret-2"] and key.FnGetAtt("private_key")
+    assert "very-secret" not in debug_log.text and key.FnGetAtt("private_key") not in debug_log.text
 
 
 def test_a_rebuild_that_fails(world: World) -> None:
@@ -181,8 +207,12 @@ def test_a_port_that_does_not_come_off(world: World, monkeypatch: pytest.MonkeyP
         world.update(server, networks=[{"port": "given"}], user_data="new")
 
 
-def test_ports_come_back_with_a_rollback(world: World) -> None:
-    """Of the replacement that was given them; what Nova had made is made anew."""
+@pytest.mark.parametrize("action", ["ROLLBACK", "UPDATE"])
+def test_ports_come_back(world: World, action: str) -> None:
+    """Of the replacement that was given them; what Nova had made is made anew.
+
+    The members of a group are in a stack of their own, which is updated when the one around it is rolled back.
+    """
     world.port("given")
     nets = [{"network": world.net}, {"port": "given"}, {"subnet": "subnet-of-net"}]
     server = world.server(networks=nets)
@@ -191,7 +221,7 @@ def test_ports_come_back_with_a_rollback(world: World) -> None:
     other = world.make("OS::Nova::Server", **world.server_props(networks=[{"port": "given"}], user_data="new"))
     drive(lifecycle.create(other), other)
     stack = server.stack
-    stack.action, stack.status = "ROLLBACK", "IN_PROGRESS"
+    stack.action, stack.status = action, "IN_PROGRESS"
     server.record.replaced_by = 99
     stack.replacements[99] = other
     world.update(server, networks=nets)
@@ -199,6 +229,68 @@ def test_ports_come_back_with_a_rollback(world: World) -> None:
     assert {internal, "given"} < set(present) and len(present) == 3
     assert sorted(data(server, "external_ports")) == sorted(set(present) - {internal})
     assert world.shown(other)["_ports"] == [] and server.replaced_by is None
+
+
+def own_address(world: World, resource: Any) -> tuple[list[str], str | None]:
+    """The addresses of the internal port of a server, and where the floating IP leads to, if that is its port."""
+    (port,) = data(resource, "internal_ports")
+    led = world.neutron.floatingips.objects["fip"]["port_id"]
+    addresses = [ip["ip_address"] for ip in world.neutron.ports.objects[port]["fixed_ips"]]
+    return addresses, "its own" if led == port else led
+
+
+def test_the_port_of_a_broken_server_goes_to_the_replacement(world: World) -> None:
+    """27.0.1 fails: Nova takes nothing from a broken server, so its port is in use."""
+    world.port("given")
+    nets = [{"port": "given"}]
+    server = world.server(networks=nets)
+    world.shown(server)["status"] = "ERROR"
+    server.record.status = "FAILED"
+    assert replaced(world, server, networks=nets) == ["PUT /v2.0/ports/given"]
+    other = world.server(networks=nets)
+    assert world.neutron.ports.objects["given"]["device_id"] == other.resource_id
+    # What has another server already is left to it.
+    server.prepare_for_replace()
+    assert world.neutron.ports.objects["given"]["device_id"] == other.resource_id
+
+
+@pytest.mark.parametrize("fixed_ip", [{"fixed_ip": "10.0.0.77"}, {}], ids=["named", "not named"])
+def test_an_address_goes_to_the_replacement_and_comes_back(world: World, fixed_ip: dict[str, str]) -> None:
+    """27.0.1 fails if it is named, as the port of the server that is replaced still has it. Floating IPs get lost."""
+    world.neutron.floatingips.add("fip", floating_ip_address="172.24.0.5", port_id=None)
+    nets = [{"subnet": "subnet-of-net", "floating_ip": "fip", **fixed_ip}]
+    server = world.server(networks=nets)
+    before = own_address(world, server)
+    assert before[1] == "its own" and before[0] == [fixed_ip.get("fixed_ip", before[0][0])]
+    replaced(world, server, networks=nets, user_data="new")
+    other = world.make("OS::Nova::Server", **world.server_props(networks=nets, user_data="new"))
+    drive(lifecycle.create(other), other)
+    assert own_address(world, other)[1] == "its own" and (not fixed_ip or own_address(world, other) == before)
+    stack = server.stack
+    stack.action, stack.status, server.record.replaced_by = "ROLLBACK", "IN_PROGRESS", 99
+    stack.replacements[99] = other
+    world.update(server, networks=nets)
+    assert own_address(world, server) == before
+    world.delete(other)
+    world.delete(server)
+    assert world.neutron.ports.objects == {}
+
+
+def test_an_address_that_the_port_of_a_failed_replacement_has(world: World) -> None:
+    """Its server could not be made, but its port was."""
+    nets = [{"subnet": "subnet-of-net", "fixed_ip": "10.0.0.77"}]
+    server = world.server(networks=nets)
+    replaced(world, server, networks=nets, user_data="new")
+    other = world.make("OS::Nova::Server", **world.server_props(networks=nets, user_data="new"))
+    world.nova.fault("POST", "/servers", status=403, message="Quota exceeded")
+    with pytest.raises(exceptions.ResourceFailure):
+        drive(lifecycle.create(other), other)
+    stack = server.stack
+    stack.action, stack.status, server.record.replaced_by = "ROLLBACK", "IN_PROGRESS", 99
+    stack.replacements[99] = other
+    world.update(server, networks=nets)
+    (port,) = world.shown(server)["_ports"]
+    assert [ip["ip_address"] for ip in world.neutron.ports.objects[port]["fixed_ips"]] == ["10.0.0.77"]
 
 
 # --- networks
@@ -224,8 +316,9 @@ def test_an_address_tag_and_groups_of_a_port_that_nova_makes(world: World) -> No
     server = world.server(networks=[{"network": world.net}], security_groups=["default"])
     updated(world, server, security_groups=["default"],
             networks=[{"network": world.net, "fixed_ip": "10.0.0.66", "tag": "t"}])  # fmt: skip
-    assert world.nova.bodies("POST", ".*/os-interface") == [{"interfaceAttachment": {
-        "net_id": world.net, "fixed_ips": [{"ip_address": "10.0.0.66"}], "tag": "t"}}]
+    assert world.nova.bodies("POST", ".*/os-interface") == [
+        {"interfaceAttachment": {"net_id": world.net, "fixed_ips": [{"ip_address": "10.0.0.66"}], "tag": "t"}}
+    ]
     (port,) = world.shown(server)["_ports"]
     assert world.neutron.ports.objects[port]["security_groups"] == [world.neutron.default_group["id"]]
 
@@ -239,9 +332,11 @@ def test_properties_of_an_internal_port(world: World) -> None:
     (port,) = data(server, "internal_ports")
     assert updated(world, server, networks=nets(admin_state_up=False)) == [f"PUT /v2.0/ports/{port}"]
     assert world.neutron.bodies("PUT", f"/v2.0/ports/{port}") == [
-        {"port": {"admin_state_up": False, "qos_policy_id": None, "allowed_address_pairs": []}}]
+        {"port": {"admin_state_up": False, "qos_policy_id": None, "allowed_address_pairs": []}}
+    ]
     assert updated(world, server, networks=nets(mac_address="fa:16:3e:00:00:01"))[0] == (
-        f"DELETE server/os-interface/{port}")
+        f"DELETE server/os-interface/{port}"
+    )
 
 
 def test_another_floating_ip(world: World) -> None:

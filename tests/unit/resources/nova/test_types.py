@@ -61,10 +61,32 @@ def test_extra_specs_are_observed(world: World, option: Option) -> None:
     assert world.nova.specs[flavor.resource_id] == {"a": "b"}
 
 
+def test_extra_specs_that_nobody_asked_for_stay(world: World, option: Option) -> None:
+    option("observe_on_update", True)
+    flavor = world.create("OS::Nova::Flavor", ram=1, vcpus=2)
+    world.nova.specs[flavor.resource_id] = {"hw:cpu_policy": "dedicated"}
+    assert world.update(flavor, ram=1, vcpus=2).short == []
+
+
 def test_a_flavor_whose_answer_was_lost(world: World) -> None:
     world.nova.fault("POST", "/flavors", cut=True, after=True)
     flavor = world.create("OS::Nova::Flavor", ram=1, vcpus=2)
     assert len(world.nova.flavors.objects) == 3 and flavor.resource_id in world.nova.flavors.objects
+
+
+def test_a_flavor_that_was_made_half_is_made_whole(world: World) -> None:
+    """A second of its name is refused."""
+    props = {"name": "n", "ram": 1, "vcpus": 2, "extra_specs": {"a": "b"}, "is_public": False, "tenants": ["p2", "p1"]}
+    world.nova.fault("POST", "/flavors/.*/os-extra_specs", status=400, message="bad spec")
+    flavor = world.make("OS::Nova::Flavor", **props)
+    with pytest.raises(exceptions.ResourceFailure, match="bad spec"):
+        drive(lifecycle.create(flavor), flavor)
+    made = flavor.resource_id
+    assert world.nova.access.get(made, set()) == set()
+    world.update(flavor, **props)
+    assert (flavor.state, flavor.resource_id) == (("UPDATE", "COMPLETE"), made)
+    assert (world.nova.specs[made], world.nova.access[made]) == ({"a": "b"}, {"p1", "p2"})
+    assert world.update(flavor, **props).short == []
 
 
 # --- key pairs
@@ -75,8 +97,9 @@ KEY = "ssh-rsa AAAA me@home"
 
 def test_a_key_pair(world: World) -> None:
     pair = world.create("OS::Nova::KeyPair", name="k", public_key=KEY, type="ssh", user="somebody")
-    assert world.last("/os-keypairs") == {"keypair": {
-        "name": "k", "public_key": KEY, "type": "ssh", "user_id": "somebody"}}
+    assert world.last("/os-keypairs") == {
+        "keypair": {"name": "k", "public_key": KEY, "type": "ssh", "user_id": "somebody"}
+    }
     assert pair.FnGetRefId() == "k" and pair.FnGetAtt("public_key") == KEY and pair.FnGetAtt("private_key") == ""
     drive(lifecycle.check(pair), pair)
     assert world.nova.requests[-1].query == {"user_id": ["somebody"]}
@@ -84,6 +107,27 @@ def test_a_key_pair(world: World) -> None:
         world.update(pair, name="k", public_key="ssh-rsa BBBB", user="somebody")
     assert "k" not in world.nova.keys.objects, "its replacement has the same name"
     world.delete(pair)
+
+
+def test_another_key_of_the_same_name(world: World) -> None:
+    """The deletion of the one that was replaced goes by the name, too: in 27.0.1 no key is left."""
+    kind = "OS::Nova::KeyPair"
+    old = world.create(kind, name="k", public_key="ssh-rsa AAAA")
+    new = world.replace(old, name="k", public_key="ssh-rsa BBBB")
+    assert world.nova.keys.objects["k"]["public_key"] == "ssh-rsa BBBB"
+    world.delete(new)
+    assert world.nova.keys.objects == {}
+
+
+def test_a_rollback_to_the_key_of_before(world: World) -> None:
+    """It had to make room for the other one, which is then deleted."""
+    old = world.create("OS::Nova::KeyPair", name="k", public_key="ssh-rsa AAAA")
+    old.prepare_for_replace()
+    new = world.create("OS::Nova::KeyPair", name="k", public_key="ssh-rsa BBBB")
+    new.stack.others, old.stack.others = [old], [new]
+    old.restore_prev_rsrc()
+    world.delete(new)
+    assert world.nova.keys.objects["k"]["public_key"] == "ssh-rsa AAAA"
 
 
 def test_a_key_pair_that_an_old_service_makes(world: World) -> None:
@@ -116,8 +160,13 @@ def test_a_key_pair_whose_answer_was_lost(world: World) -> None:
 
 def test_a_server_group(world: World) -> None:
     group = world.create("OS::Nova::ServerGroup", policies=["anti-affinity"], rules={"max_server_per_host": 3})
-    assert world.last("/os-server-groups") == {"server_group": {
-        "name": group.physical_resource_name(), "policy": "anti-affinity", "rules": {"max_server_per_host": 3}}}
+    assert world.last("/os-server-groups") == {
+        "server_group": {
+            "name": group.physical_resource_name(),
+            "policy": "anti-affinity",
+            "rules": {"max_server_per_host": 3},
+        }
+    }
     assert not group.needs_replace_failed()
     world.delete(group)
     assert group.needs_replace_failed()
@@ -153,6 +202,18 @@ def test_a_host_aggregate(world: World) -> None:
     assert world.sent() == [f"POST {path}/action", f"DELETE {path}"], "hosts first"
 
 
+@pytest.mark.parametrize("hosts", [None, ["host-2", "host-1"]])
+def test_hosts_that_nobody_asked_for_stay(world: World, option: Option, hosts: list[str] | None) -> None:
+    """27.0.1 takes from the aggregate what an administrator put there; and the order of hosts is nobody's."""
+    option("observe_on_update", True)
+    props = {"name": "a", **({"hosts": hosts} if hosts else {})}
+    aggregate = world.create("OS::Nova::HostAggregate", **props)
+    shown = world.nova.aggregates.objects[aggregate.resource_id]
+    shown.update(hosts=["host-1", "host-2"], availability_zone="z", metadata={"availability_zone": "z"})
+    world.sent()
+    assert world.update(aggregate, **props).short == [] and world.sent() == []
+
+
 def test_a_host_that_is_not_there(world: World) -> None:
     resource = world.make("OS::Nova::HostAggregate", name="a", hosts=["nowhere"])
     with pytest.raises(exceptions.StackValidationFailed, match="No hypervisor matching 'nowhere' could be found."):
@@ -180,6 +241,23 @@ def test_a_quota(world: World, limits: dict[str, int], version: str) -> None:
     assert world.nova.quotas == {}
 
 
+def test_limits_of_a_project_outlive_the_quota_that_was_replaced(world: World) -> None:
+    """27.0.1 gives the project the default limits when it deletes the one that had failed."""
+    old = world.create("OS::Nova::Quota", project="p", ram=512)
+    old.record.status = "FAILED"
+    world.replace(old, project="p", ram=1024)
+    assert world.nova.quotas == {"p": {"ram": 1024}}
+
+
+def test_limits_that_nobody_asked_for_are_no_change(world: World, option: Option) -> None:
+    option("observe_on_update", True)
+    quota = world.create("OS::Nova::Quota", project="p", ram=512)
+    assert world.update(quota, project="p", ram=512).short == []
+    world.nova.quotas["p"]["ram"] = 1
+    world.update(quota, project="p", ram=512)
+    assert world.nova.quotas["p"]["ram"] == 512
+
+
 def test_a_quota_of_nothing(world: World) -> None:
     with pytest.raises(exceptions.PropertyUnspecifiedError, match="At least one of the following properties"):
         world.make("OS::Nova::Quota", project="p").validate()
@@ -193,6 +271,7 @@ def test_a_floating_ip(world: World) -> None:
     for props in ({}, {"pool": "outside"}):
         ip = world.create("OS::Nova::FloatingIP", **props)
         assert ip.FnGetAtt("pool") == outside["id"] and ip.FnGetAtt("ip").startswith("172.24.0.")
+        assert ip.FnGetAtt("show") is None, "so those two are what the API tells of it"
         world.delete(ip)
     assert not world.neutron.floatingips.objects
     world.neutron.networks.add(name="outside2", **{"router:external": True})
@@ -214,3 +293,15 @@ def test_an_association(world: World) -> None:
     assert (floating["f1"]["port_id"], floating["f2"]["port_id"]) == (None, port)
     world.delete(association)
     assert floating["f2"]["port_id"] is None
+
+
+def test_an_association_that_replaces_the_same_one_stays(world: World) -> None:
+    """In 27.0.1 the address is nobody's after the one that had failed is deleted."""
+    floating = world.neutron.floatingips.add("f1", port_id=None, fixed_ip_address=None)
+    props = {"server_id": world.server().resource_id, "floating_ip": "f1"}
+    old = world.create("OS::Nova::FloatingIPAssociation", **props)
+    old.record.status = "FAILED"
+    new = world.replace(old, **props)
+    assert floating["port_id"] is not None
+    world.delete(new)
+    assert floating["port_id"] is None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from openkeel_heat.resources.kit import lifecycle
+from openkeel_heat.resources.kit.resource import UpdateReplace
 from tests.fixtures.rest_server import Body, FakeCloud, Refusal, Request, RestServer
 from tests.unit.conftest import Option
 from tests.unit.resources.cinder.conftest import World
@@ -86,6 +87,14 @@ def test_a_container(world: World, store: Store) -> None:
     assert store.containers == {}
 
 
+def test_a_container_shows_the_headers_that_are_its_own(world: World, store: Store) -> None:
+    made = world.create(CONTAINER, name="c")
+    said = {"X-Container-Object-Count": "3", "Connection": "keep-alive"}
+    store.fault("HEAD", "/c", status=200, headers=said)
+    shown = made.FnGetAtt("HeadContainer")
+    assert shown["x-container-object-count"] == "3" and "connection" not in shown
+
+
 def test_a_container_with_objects_is_deleted_only_if_the_template_says_so(world: World, store: Store) -> None:
     made = world.create(CONTAINER, name="c")
     store.containers["c"] = ["a"]
@@ -101,6 +110,100 @@ def test_all_pages_of_objects_are_deleted(world: World, store: Store) -> None:
     store.containers["c"] = list("abcde")
     world.delete(made)
     assert store.containers == {}
+
+
+READ, META = "X-Container-Read", "X-Container-Meta"
+
+
+def test_values_of_metadata_are_told_as_texts(world: World, store: Store, option: Option) -> None:
+    given = {"A": 5, "B": True, "C": 0.5, "D": "Zoë"}
+    made = world.create(CONTAINER, name="c", **{META: given})
+    sent = store.headers["c"]
+    assert [sent[f"{META}-{key}"].encode("latin-1").decode() for key in given] == ["5", "True", "0.5", "Zoë"]
+    store.fault("HEAD", "/c", times=2, status=200, headers=sent)
+    assert made.FnGetAtt("HeadContainer")["x-container-meta-d"] == "Zoë"
+    option("observe_on_update", True)
+    store.fault("HEAD", "", status=200)
+    world.update(made, name="c", **{META: given})
+
+
+def replaced(world: World, before: dict[str, Any], after: dict[str, Any]) -> tuple[Any, Any]:
+    """A container and its replacement."""
+    old = world.create(CONTAINER, **before)
+    new = world.make(CONTAINER, **after)
+    new.record.id, new.record.uuid = 2, "00000000-0000-4000-8000-000000000002"
+    old.stack.action = new.stack.action = "UPDATE"
+    old.stack.others, new.stack.others = [new], [old]
+    drive(lifecycle.create(new), new)
+    return old, new
+
+
+def test_a_replacement_of_the_same_name_keeps_the_container(world: World, store: Store) -> None:
+    """Heat deletes it, with all that is in it, after the replacement has taken it for its own."""
+    before = {"name": "c", READ: ".r:*", META: {"A": "1", "B": "2"}, "PurgeOnDelete": True}
+    old, new = replaced(world, before, {"name": "c", META: {"A": "3"}})
+    assert store.headers["c"] == {READ: "", "X-Container-Meta-A": "3", "X-Container-Meta-B": ""}
+    store.containers["c"] = ["a"]
+    world.delete(old)
+    assert store.containers == {"c": ["a"]}
+    new.stack.others = []
+    store.containers["c"] = []
+    world.delete(new)
+    assert store.containers == {}
+
+
+def test_a_rollback_gives_the_container_its_headers_back(world: World, store: Store) -> None:
+    old, new = replaced(world, {"name": "c", META: {"A": "1"}}, {"name": "c", READ: ".r:*"})
+    old.stack.action = new.stack.action = "ROLLBACK"
+    old.restore_prev_rsrc(convergence=True)
+    assert store.headers["c"] == {"X-Container-Meta-A": "1", READ: ""}
+    world.delete(new)
+    assert store.containers == {"c": []}
+
+
+def test_a_replacement_of_another_name_is_another_container(world: World, store: Store) -> None:
+    old, new = replaced(world, {"name": "c"}, {READ: ".r:*"})
+    assert set(store.containers) == {"c", new.resource_id}
+    old.restore_prev_rsrc(convergence=True)
+    assert store.headers["c"] == {}
+    world.delete(old)
+    assert set(store.containers) == {new.resource_id}
+
+
+def test_the_container_of_both_goes_with_the_last_of_them(world: World, store: Store) -> None:
+    old, new = replaced(world, {"name": "c"}, {"name": "c", READ: ".r:*"})
+    old.stack.action = new.stack.action = "DELETE"
+    world.delete(old)
+    assert store.containers == {"c": []}
+    world.delete(new)
+    assert store.containers == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "live", "drifted"),
+    [
+        ({READ: ".r:*", META: {"A": 1}}, {READ: ".r:*", "X-Container-Meta-A": "1"}, False),
+        ({}, {READ: ".r:*", "X-Container-Meta-A": "1"}, False),
+        ({META: {"A": None}}, {}, False),
+        ({READ: ".r:*"}, {}, True),
+        ({META: {"A": 1}}, {"X-Container-Meta-A": "2"}, True),
+        ({META: {"A": 1}}, {}, True),
+    ],
+)
+def test_drift_of_a_container(
+    world: World, store: Store, option: Option, given: dict[str, Any], live: dict[str, str], drifted: bool
+) -> None:
+    """Heat replaces a container whose owner has given rights to it by hand."""
+    option("observe_on_update", True)
+    props = {"name": "c", **given}
+    made = world.create(CONTAINER, **props)
+    store.fault("HEAD", "/c", status=200, headers={name.lower(): value for name, value in live.items()})
+    store.fault("HEAD", "", status=200)
+    if drifted:
+        with pytest.raises(UpdateReplace):
+            world.update(made, **props)
+    else:
+        world.update(made, **props)
 
 
 @pytest.mark.parametrize(

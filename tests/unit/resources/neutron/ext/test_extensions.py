@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openkeel_heat.common import exceptions
-from openkeel_heat.resources.kit import lifecycle, rest as kit
+from openkeel_heat.resources.kit import acting, lifecycle, rest as kit
 from openkeel_heat.resources.kit.resource import UpdateReplace
 from tests.fixtures.rest_server import Request
 from tests.unit.resources.fakes import drive
@@ -16,7 +16,8 @@ from tests.unit.resources.neutron.ext.conftest import KINDS, Extended
 
 PATHS = {key: path for path, (key, _states) in KINDS.items()}
 NET, SUBNET, ROUTER, PORT, OTHER, PAIR, GROUP, CLASSIFIER, TAP = (
-    f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(1, 10))
+    f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(1, 10)
+)
 NAME = "(the made-up name)"
 
 IPSEC = {"auth_algorithm": "sha1", "encryption_algorithm": "aes-128", "pfs": "group5"}
@@ -186,7 +187,7 @@ STATES = {
 
 @pytest.mark.parametrize("kind", STATES)
 def test_states_that_are_wrong(objects: Extended, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle, "_retry_limit", lambda: 0)
+    monkeypatch.setattr(acting, "retry_limit", lambda: 0)
     error, unknown = STATES[kind]
     objects.kinds[LIVES[kind][0]].states = ("ERROR",)
     assert f'Went to status ERROR due to "{error}"' in failed(objects, kind)
