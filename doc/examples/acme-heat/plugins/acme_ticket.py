@@ -31,7 +31,9 @@ class Ticket(resource.Resource):
         ),
     }
     attributes_schema = {
-        STATE: attributes.Schema(_("New or taken."), type=attributes.Schema.STRING, cache_mode="no_cache"),
+        STATE: attributes.Schema(
+            _("New or taken."), type=attributes.Schema.STRING, cache_mode=attributes.Schema.CACHE_NONE
+        ),
         OWNER: attributes.Schema(_("Who took it."), type=attributes.Schema.STRING),
     }
 
