@@ -158,13 +158,16 @@ class Crew:
     """Workers that lead lives at the same time, each in projects of its own; one does what administrators do.
 
     Names of what administrators make are the cloud's, so that one leads one life after the other. In the two projects
-    of another worker ours and 27.0.1 work at once, apart: 27.0.1 takes floating IPs of other servers for its own.
+    of another worker ours and 27.0.1 work at once, apart: 27.0.1 takes floating IPs of other servers for its own. No
+    worker has a project of another: a server that names no network gets the only one of its project.
     """
 
     def __init__(self, tenant: Tenant, ours: str) -> None:
         self.tenant, self.roots = tenant, (ours, testbed.REFERENCE_URL)
         self.lives: dict[str, Future[list[Life]]] = {}
         self.places: list[Place] = []
+        #: Where the administrator works.
+        self.office: Place
         self._idle: queue.Queue[list[Place]] = queue.Queue()
         self._members = ThreadPoolExecutor(WORKERS)
         self._admin = ThreadPoolExecutor(1)
@@ -173,13 +176,14 @@ class Crew:
     def assemble(self, workers: int) -> None:
         for services in self._key_owners():
             services.call("POST", "compute", "/os-keypairs", {"keypair": {"name": "key"}})
-        projects = [self.tenant.project, self.tenant.other_project]
-        projects += [self.tenant.another_project(f"templates-{number}") for number in range(2 * workers - 2)]
+        projects = [self.tenant.project]
+        projects += [self.tenant.another_project(f"templates-{number}") for number in range(2 * workers)]
         for project in projects:
             self.places.append(Place(Services(login(self.tenant.member, project)), project))
         list(self._pairs.map(Place.settle, self.places))
+        self.office, *apart = self.places
         for number in range(workers):
-            self._idle.put(self.places[2 * number : 2 * number + 2])
+            self._idle.put(apart[2 * number : 2 * number + 2])
 
     def start(self, case: str) -> None:
         if case not in self.lives:
@@ -198,7 +202,7 @@ class Crew:
 
     def _alone(self, case: str) -> list[Life]:
         return [
-            Life(self.tenant.api(root, self.tenant.boss), name, plan_of(case, self.places[0].words(case))).lead()
+            Life(self.tenant.api(root, self.tenant.boss), name, plan_of(case, self.office.words(case))).lead()
             for root, name in zip(self.roots_of(case), names(), strict=False)
         ]
 
