@@ -49,6 +49,8 @@ ANSWER_WITHIN = (60.0, 600.0)
 
 #: Fields that are in no log, nor are the answers to requests that have them.
 SECRETS = frozenset({"adminpass", "admin_pass", "blob", "password", "private_key", "psk", "secret", "user_data"})
+#: For services that have secrets wherever they are asked.
+ALL_PATHS = re.compile(".*", re.DOTALL)
 
 
 def below(collection: str, id_: Any) -> str:

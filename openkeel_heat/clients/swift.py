@@ -13,7 +13,6 @@ import datetime
 import email.utils
 import hashlib
 import hmac
-import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +23,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from openkeel_heat.clients.plugin import ClientPlugin
-from openkeel_heat.clients.rest import RestClient, asking_keystone, persistently
+from openkeel_heat.clients.rest import ALL_PATHS, RestClient, asking_keystone, persistently
 from openkeel_heat.common import config, exceptions
 from openkeel_heat.common.i18n import _
 
@@ -38,7 +37,6 @@ IN_PROGRESS = "in progress"
 #: The last second that every Swift can count to.
 MAX_EPOCH = 2147483647
 
-_ALL = re.compile(".*", re.DOTALL)
 #: Bytes that are read at a time.
 _PIECE = 65536
 
@@ -85,7 +83,7 @@ class Connection:
 
     def __init__(self, adapter: Any) -> None:
         self._adapter = adapter
-        self._api = RestClient(adapter, CLIENT_NAME, retries=cfg.CONF.client_retry_limit, quiet=_ALL)
+        self._api = RestClient(adapter, CLIENT_NAME, retries=cfg.CONF.client_retry_limit, quiet=ALL_PATHS)
 
     @property
     def url(self) -> str:

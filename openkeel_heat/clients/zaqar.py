@@ -19,7 +19,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from openkeel_heat.clients.plugin import ClientPlugin
-from openkeel_heat.clients.rest import RestClient, decoded
+from openkeel_heat.clients.rest import ALL_PATHS, RestClient, decoded
 from openkeel_heat.clients.rest_errors import InvalidResponse
 from openkeel_heat.common import clock, config, exceptions
 from openkeel_heat.common.i18n import _
@@ -30,8 +30,6 @@ CLIENT_NAME = "zaqar"
 
 _QUEUE_NAME = re.compile(r"[a-zA-Z0-9_\-]+")
 _MAX_NAME = 64
-#: Messages have what signals and configurations have in them; signatures let anybody in: nothing is in a log.
-_ALL = re.compile(".*", re.DOTALL)
 _VERSION_AT_END = re.compile(r"/v\d+(\.\d+)?/?$")
 
 
@@ -97,7 +95,8 @@ class Client:
     """Zaqar seen with some credentials; ``headers`` go with every request."""
 
     def __init__(self, adapter: Any, headers: Mapping[str, str] | None = None, authenticated: bool = True) -> None:
-        self._api = RestClient(adapter, CLIENT_NAME, retries=cfg.CONF.client_retry_limit, quiet=_ALL)
+        # Messages have what signals and configurations have in them; signatures let anybody in: nothing is in a log.
+        self._api = RestClient(adapter, CLIENT_NAME, retries=cfg.CONF.client_retry_limit, quiet=ALL_PATHS)
         self._authenticated = authenticated
         self._headers = {"Client-ID": str(uuid.uuid4()), "Accept": "application/json", **(headers or {})}
 

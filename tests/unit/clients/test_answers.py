@@ -17,60 +17,19 @@ from openkeel_heat.clients import patience, rest, rest_errors
 from openkeel_heat.clients.identity import Identity
 from openkeel_heat.clients.rest import RestClient
 from openkeel_heat.clients.rest_errors import InvalidResponse, RestError
-from openkeel_heat.clients.service import RestClientPlugin
 from openkeel_heat.common import exceptions
 from tests.fixtures.rest_server import FakeCloud, Refusal, Request, RestServer
+from tests.unit.clients.conftest import Newest, WidgetPlugin, Widgets
 from tests.unit.conftest import Option
 
 SERVICES = ("nova", "cinder", "neutron", "glance", "heat", "keystone", "widget")
 
-
-class Widgets(RestServer):
-    prefix = "/v1"
-
-    def setup(self) -> None:
-        self.widgets = self.collection("/widgets", "widget")
-        self.route("GET", "/?", self.versions)
-
-    def versions(self, request: Request) -> tuple[int, Any]:
-        links = [{"rel": "self", "href": self.url + "/"}]
-        version = {"id": "v1.0", "status": "CURRENT", "version": "1.20", "min_version": "1.1", "links": links}
-        return 200, {"versions": [version]}
-
-
-class WidgetPlugin(RestClientPlugin):
-    NAME = "widget"
-    service_types = ["widget"]
-    MAX_MICROVERSION = "1.30"
-
-    def _create(self, version: str | None = None) -> Any:
-        return None
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, option: Option) -> None:
-    monkeypatch.setattr(rest, "FIRST_PAUSE", 0.005)
-
-
-@pytest.fixture
-def widgets() -> Iterator[Widgets]:
-    with Widgets() as service:
-        yield service
-
-
-@pytest.fixture
-def cloud(widgets: Widgets) -> FakeCloud:
-    return FakeCloud(widget=widgets)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.fixture
 def plugin(cloud: FakeCloud) -> WidgetPlugin:
-    return WidgetPlugin(cloud.context)
-
-
-@pytest.fixture
-def api(plugin: WidgetPlugin) -> RestClient:
-    return plugin.api
+    return Newest(cloud.context)
 
 
 # what is none of what was asked for ---------------------------------------------------------------

@@ -3,76 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from openkeel_heat.clients import patience, rest, rest_errors
 from openkeel_heat.clients.rest import RestClient, RestError
-from openkeel_heat.clients.service import RestClientPlugin
 from openkeel_heat.common import exceptions
-from tests.fixtures.rest_server import FakeCloud, Refusal, Request, RestServer
+from tests.fixtures.rest_server import FakeCloud, Refusal, Request
+from tests.unit.clients.conftest import Newest, WidgetPlugin, Widgets
 from tests.unit.conftest import Option
 
 #: As little as there is, so that nobody waits.
 NOW = {"Retry-After": "0.01"}
 
-
-class Widgets(RestServer):
-    prefix = "/v1"
-
-    def setup(self) -> None:
-        self.widgets = self.collection("/widgets", "widget")
-        self.route("GET", "/?", self.versions)
-
-    def versions(self, request: Request) -> tuple[int, Any]:
-        version = {
-            "id": "v1.0",
-            "status": "CURRENT",
-            "version": "1.20",
-            "min_version": "1.1",
-            "links": [{"rel": "self", "href": self.url + "/"}],
-        }
-        return 200, {"versions": [version]}
-
-
-class WidgetPlugin(RestClientPlugin):
-    NAME = "widget"
-    service_types = ["widget"]
-
-    def _create(self, version: str | None = None) -> Any:
-        return None
-
-
-class Newest(WidgetPlugin):
-    MAX_MICROVERSION = "1.30"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, option: Option) -> None:
-    monkeypatch.setattr(rest, "FIRST_PAUSE", 0.005)
-
-
-@pytest.fixture
-def widgets() -> Iterator[Widgets]:
-    with Widgets() as service:
-        yield service
-
-
-@pytest.fixture
-def cloud(widgets: Widgets) -> FakeCloud:
-    return FakeCloud(widget=widgets)
-
-
-@pytest.fixture
-def plugin(cloud: FakeCloud) -> WidgetPlugin:
-    return WidgetPlugin(cloud.context)
-
-
-@pytest.fixture
-def api(plugin: WidgetPlugin) -> RestClient:
-    return plugin.api
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 ONE = {"widget": {"name": "one"}}
