@@ -88,8 +88,12 @@ class HostAggregate(NovaResource):
 
     def _add(self, hosts: Iterable[str]) -> None:
         for host in hosts:
-            with self.client_plugin().ignore_conflict_and_not_found:
+            try:
                 self._act("add_host", host=host)
+            except Exception as error:
+                # There already; or in another availability zone.
+                if not self.client_plugin().is_conflict(error) or host not in self._show_resource()["hosts"]:
+                    raise
 
     def _remove(self, hosts: Iterable[str]) -> None:
         for host in hosts:

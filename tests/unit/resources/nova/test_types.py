@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -218,6 +219,26 @@ def test_a_host_that_is_not_there(world: World) -> None:
     resource = world.make("OS::Nova::HostAggregate", name="a", hosts=["nowhere"])
     with pytest.raises(exceptions.StackValidationFailed, match="No hypervisor matching 'nowhere' could be found."):
         resource.validate()
+
+
+REFUSED = "Cannot add host to aggregate 1. Reason: One or more hosts already in availability zone(s) ['y']."
+
+
+@pytest.mark.parametrize(("status", "words"), [(404, "Compute host host-1 could not be found."), (409, REFUSED)])
+def test_a_host_that_nova_refuses_fails_the_aggregate(world: World, status: int, words: str) -> None:
+    """The constraint is content with a part of a name, and nobody else knows of zones."""
+    aggregate = world.create("OS::Nova::HostAggregate", name="a", availability_zone="z")
+    world.nova.fault("POST", "/os-aggregates/.*", status=status, message=words)
+    with pytest.raises(exceptions.ResourceFailure, match=re.escape(words)):
+        world.update(aggregate, name="a", availability_zone="z", hosts=["host-1"])
+    assert aggregate.state == ("UPDATE", "FAILED")
+
+
+def test_a_host_that_an_update_cut_short_has_added_is_there(world: World) -> None:
+    aggregate = world.create("OS::Nova::HostAggregate", name="a")
+    world.nova.fault("POST", "/os-aggregates/.*", status=409, message="host-1 already exists.", after=True)
+    world.update(aggregate, name="a", hosts=["host-1", "host-2"])
+    assert sorted(world.nova.aggregates.objects[aggregate.resource_id]["hosts"]) == ["host-1", "host-2"]
 
 
 # --- quotas
