@@ -202,9 +202,11 @@ class NeutronResource(RestResource):
         return show(*self._res_get_args())[self.res_info_key or self.entity]
 
     def _resolve_attribute(self, name: str) -> Any:
-        if self.api_object is not None:
-            return super()._resolve_attribute(name)
-        return None if self.resource_id is None else self._show_resource()[name]
+        """A field that the service does not show, for want of an extension, is no attribute (KeyError)."""
+        if self.resource_id is None:
+            return None
+        shown = self._show_resource() if self.api_object is None else self.shown_recently()
+        return shown[self.attribute_fields.get(name, name)]
 
     def get_reference_id(self) -> Any:
         return self.resource_id

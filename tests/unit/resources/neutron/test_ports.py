@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from openkeel_heat.common.exceptions import UpdateReplace
+from openkeel_heat.common.exceptions import InvalidTemplateAttribute, UpdateReplace
 from openkeel_heat.resources.kit import lifecycle
 from tests.unit.conftest import Option
 from tests.unit.resources.fakes import drive
@@ -146,6 +146,15 @@ def test_attributes(world: World, net: str) -> None:
     assert world.asked() == [f"/networks/{net}", "/subnets", f"/ports/{port.resource_id}"], (
         "what was seen at its creation is not asked for again"
     )
+
+
+def test_an_attribute_of_an_extension_that_is_missing_is_none_of_the_port(world: World, net: str) -> None:
+    """Whoever needs it fails and is told why; null that the service shows is a value."""
+    port = world.create("Port", network=net)
+    with pytest.raises(InvalidTemplateAttribute, match=r"The Referenced Attribute \(r dns_assignment\) is incorrect."):
+        port.FnGetAtt("dns_assignment")
+    port = world.create("Port", network=net, value_specs={"dns_assignment": None})
+    assert port.FnGetAtt("dns_assignment") is None
 
 
 GIVEN = {
