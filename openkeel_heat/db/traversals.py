@@ -96,6 +96,8 @@ def _start(c: Connection, spec: Start) -> Started | None:
         row = sql.one(sql.select(c, _stack, lock=True, id=spec.stack_id, deleted_at=None))
         if row is None or (row["current_traversal"] or "") != expected:
             raise Abandon(None)
+        if spec.action == "ROLLBACK" and row["status"] == "COMPLETE":
+            raise Abandon(None)  # what was to be cancelled came to its end, and the way back is gone
         old_prev, old_template = row["prev_raw_template_id"], row["raw_template_id"]
     else:
         row, old_prev, old_template = None, None, None
@@ -259,9 +261,13 @@ def stop(
     reason: str,
     event: dict[str, Any],
 ) -> bool:
-    """Cut a traversal off: the stack is FAILED under a traversal that has no nodes."""
+    """Cut a traversal off: the stack is FAILED under a traversal that has no nodes.
+
+    False, and nothing is written, when the traversal is not the current one any more, or came to its end.
+    """
     values = {"current_traversal": traversal_id, "action": action, "status": "FAILED", "status_reason": reason}
-    if not sql.update(c, _stack, values, id=stack_id, current_traversal=expected_traversal, deleted_at=None):
+    fence = {"current_traversal": expected_traversal, "status": "IN_PROGRESS", "deleted_at": None}
+    if not sql.update(c, _stack, values, id=stack_id, **fence):
         raise Abandon(False)
     if action == "SNAPSHOT":
         fail_snapshot.within(c, expected_traversal)

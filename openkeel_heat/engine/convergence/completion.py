@@ -51,13 +51,13 @@ def fail(hub: Convergence, found: Traversal, reason: str) -> bool:
 
         try:
             return traversal.fail_and_roll_back(hub, found, reason)
-        except lifecycle_plugins.Refused as refusal:
+        except (lifecycle_plugins.Refused, traversal.CannotRollBack) as refusal:
             return _fail_without_rollback(hub, found, reason, str(refusal))
     return _finish(hub, found, "FAILED", reason)
 
 
 def _fail_without_rollback(hub: Convergence, found: Traversal, reason: str, refusal: str) -> bool:
-    """A lifecycle plugin does not want the rollback: that has failed, too."""
+    """There is no way back, or a lifecycle plugin does not want it: the rollback has failed, too."""
     if not _finish(hub, found, "FAILED", reason):
         return False
     found.stack.current_traversal = ""  # as the end has left it

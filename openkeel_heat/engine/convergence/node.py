@@ -279,7 +279,10 @@ class _Visit:
                 raise TimedOut("Timed out")
             if adopted:
                 held = yield from self._resume()
-                if held is not None or resource.status != "FAILED":
+                if held is not None and self.node.is_update and resource.action == resource.DELETE:
+                    # what failed is gone; it was to be made again
+                    yield from self.driver.persist(held)
+                elif held is not None or resource.status != "FAILED":
                     return held
             what = decide(
                 self.found.action,

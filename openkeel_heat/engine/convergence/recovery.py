@@ -138,9 +138,15 @@ class Recovery:
             elif row["traversal_id"] != row["current_traversal"]:
                 sync_points.delete(row["id"], row["traversal_id"])
             else:
-                found = self.hub.load(context, row["id"])
-                if found is not None and found.id == row["traversal_id"]:
-                    completion.end_again(self.hub, _with_owner(self.hub, found))
+                try:
+                    self._end_again(context, row)
+                except Exception:
+                    LOG.exception("What is left of the last action of stack %s was not cleared away", row["id"])
+
+    def _end_again(self, context: Any, row: Any) -> None:
+        found = self.hub.load(context, row["id"])
+        if found is not None and found.id == row["traversal_id"]:
+            completion.end_again(self.hub, _with_owner(self.hub, found))
 
     def _clean(self, context: Any) -> None:
         """Another engine may just be about it; and a Keystone that refuses need not be asked all the time."""
@@ -167,15 +173,22 @@ class Recovery:
     def _locks(self, context: Any, seen: dict[str, set[Any]]) -> None:
         for row in recovery.locked(self.hub.engine_id):
             if not self.hub.liveness.is_alive(row["engine_id"]):
-                adopt(self.hub, context, row)
+                self._adopt(context, row)
         for row in recovery.locked_by(self.hub.engine_id):
             if not self.hub.is_under_way(row["id"]):
                 key = f"lock {row['id']}"
                 if self._suspects.get(key) == {row["atomic_key"]}:
                     LOG.warning("Resource %s of stack %s is held by nobody here", row["name"], row["stack_id"])
-                    adopt(self.hub, context, row)
+                    self._adopt(context, row)
                 else:
                     seen[key] = {row["atomic_key"]}
+
+    def _adopt(self, context: Any, row: Any) -> None:
+        """One that cannot be gone on with (its template is not readable …) is no reason to leave the others."""
+        try:
+            adopt(self.hub, context, row)
+        except Exception:
+            LOG.exception("Resource %s of stack %s could not be taken over", row["name"], row["stack_id"])
 
 
 def _context() -> Any:

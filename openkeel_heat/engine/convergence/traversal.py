@@ -11,6 +11,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from openkeel_heat.common import clock
@@ -231,15 +232,35 @@ def rollback_template(stack: Any) -> tuple[Any, int | None]:
     return templates.load(stack.prev_raw_template_id), stack.prev_raw_template_id
 
 
+class CannotRollBack(Exception):
+    """There is no way back; the text says why."""
+
+
+def _prepare_rollback(hub: Convergence, found: Traversal) -> tuple[Start, _Planner, Any]:
+    """What is wrong with the way back (a template that cannot be read any more …) is no reason to wait for ever."""
+    stack = found.stack
+    try:
+        template, template_id = rollback_template(stack)
+        request = StartRequest(stack, "ROLLBACK", template=template, template_id=template_id)
+        lifecycle_plugins.before(found.context, stack, None, "ROLLBACK")
+        try:
+            return _prepare(request, found.id)
+        except Exception:
+            hub.ended_operation(found.context, stack, "ROLLBACK", failed=True)
+            raise
+    except (lifecycle_plugins.Refused, db_exc.DBError):
+        raise
+    except Exception as error:
+        LOG.exception("Stack %s cannot be rolled back", stack.name)
+        raise CannotRollBack(str(error)) from error
+
+
 def fail_and_roll_back(hub: Convergence, found: Traversal, reason: str) -> bool:
     """FAILED and the start of the rollback in one transaction."""
     stack = found.stack
     LOG.info("Rolling back %s of stack %s", found.action, stack.name)
     failed = events.stack_event(stack, found.action, "FAILED", reason)
-    template, template_id = rollback_template(stack)
-    request = StartRequest(stack, "ROLLBACK", template=template, template_id=template_id)
-    lifecycle_plugins.before(found.context, stack, None, "ROLLBACK")
-    spec, planner, template = _prepare(request, found.id)
+    spec, planner, template = _prepare_rollback(hub, found)
     done, started = traversals.finish(
         Finish(
             found.stack_id, found.id, found.action, "FAILED", reason, failed, restart=spec, templates=found.templates
@@ -258,12 +279,14 @@ def fail_and_roll_back(hub: Convergence, found: Traversal, reason: str) -> bool:
 
 def roll_back(hub: Convergence, found: Traversal) -> None:
     """The stack is FAILED already, but its rollback was not started."""
-    template, template_id = rollback_template(found.stack)
-    request = StartRequest(found.stack, "ROLLBACK", template=template, template_id=template_id)
     try:
-        start(hub, found.context, request)
-    except lifecycle_plugins.Refused as refusal:
-        found.stack.state_set("ROLLBACK", "FAILED", str(refusal))
+        template, template_id = rollback_template(found.stack)
+        start(hub, found.context, StartRequest(found.stack, "ROLLBACK", template=template, template_id=template_id))
+    except db_exc.DBError:
+        raise
+    except Exception as error:
+        LOG.warning("Stack %s cannot be rolled back: %s", found.stack.name, error)
+        found.stack.state_set("ROLLBACK", "FAILED", str(error))
 
 
 def restart(hub: Convergence, context: Any, found: Traversal) -> str | None:

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comes too late, what was half done, and ways back that are closed: no stack is stuck or says what is not so."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from openkeel_heat.db import nodes, snapshots, stacks, sync_points, templates as template_rows
+from openkeel_heat.db.nodes import Write
+from openkeel_heat.engine import templates as compiled
+from openkeel_heat.engine.stack import Stack
+from tests.fixtures import templates
+from tests.fixtures.polling import until
+from tests.unit.engine.convergence.life import DEAD, Life, lose, slow
+
+hot, resource = templates.hot, templates.resource
+
+
+def test_a_creation_that_was_being_tried_again(life, graveyard):
+    """Its engine died while it deleted what had failed: the resource is made, not missing from a complete stack."""
+    life.create(hot({"a": slow(create=1), "b": resource("1", ["a"])}), wait=False)
+    row = life.when("a", "CREATE_IN_PROGRESS")
+    lose(life)
+    row = life.resources()["a"]
+    nodes.apply(life.id, None, [Write(row.id, row.engine_id, row.atomic_key, {"engine_id": DEAD, "action": "DELETE"})])
+    until(lambda: graveyard.scan() or life.row.status == "COMPLETE", "complete")
+    assert {row.name: f"{row.action}_{row.status}" for row in life.resources().values()} == {
+        "a": "CREATE_COMPLETE",
+        "b": "CREATE_COMPLETE",
+    }
+
+
+@pytest.mark.parametrize("rollback", [True, False])
+def test_an_update_that_is_complete_cannot_be_cancelled_any_more(life, rollback):
+    """It was under way when it was looked at."""
+    life.create(hot({"a": resource("1")}))
+    life.update(hot({"a": resource("2", action_wait_secs={"update": 0.2})}), wait=False)
+    stack = Stack.load(life.engine.context(), life.id)
+    assert stack.state == (stack.UPDATE, stack.IN_PROGRESS)
+    life.settle("UPDATE_COMPLETE")
+    before = life.row
+    life.hub.cancel(life.engine.context(), stack, rollback)
+    assert life.row == before
+    assert [event for event in life.events() if event[0] == life.name][-1] == (life.name, "UPDATE_COMPLETE")
+
+
+def test_a_failed_update_without_a_way_back(life):
+    """The former template cannot be read any more; the stack says so, and is not in progress for ever."""
+    life.create(hot({"a": resource("1")}))
+    former = life.row.raw_template_id
+    template_rows.update(former, {"template": {"heat_template_version": "2099-01-01"}})
+    life.update(hot({"b": resource("2", fail=True)}), wait=False, disable_rollback=False)
+    compiled.clear()
+    row = life.settle_state("ROLLBACK_FAILED", 10)
+    assert row.status_reason.startswith("The template version is invalid")
+    assert (life.name, "UPDATE_FAILED") in life.events()
+    template_rows.update(former, {"template": hot({"a": resource("1")})})
+
+
+@pytest.mark.parametrize("left", ["lock", "sync point"])
+def test_a_stack_that_cannot_be_read_does_not_keep_others_from_recovery(life, engine, graveyard, left):
+    bad = Life(engine).create(hot({"a": resource("1")}))
+    life.create(hot({"a": resource("1")}))
+    traversal = str(uuid.uuid4())
+    stacks.update(bad.id, {"current_traversal": traversal})
+    template_rows.update(bad.row.raw_template_id, {"template": {"heat_template_version": "2099-01-01"}})
+    compiled.clear()
+    if left == "lock":
+        row = bad.resources()["a"]
+        nodes.apply(bad.id, None, [Write(row.id, None, row.atomic_key, {"engine_id": DEAD})])
+    else:
+        sync_points.insert_many(bad.id, traversal, [(bad.id, True)])
+    snapshot_id = snapshots.insert({"stack_id": life.id, "tenant": "x", "action": "DELETE", "status": "IN_PROGRESS"})
+    for _scan in range(2):
+        graveyard.scan()
+    until(lambda: snapshots.get(snapshot_id) is None, "the snapshot is deleted", 5)
+    template_rows.update(bad.row.raw_template_id, {"template": hot({"a": resource("1")})})
+    until(lambda: graveyard.scan() or not bad.database.unrest(), "rest")
+    bad.delete()
