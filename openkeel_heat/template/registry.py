@@ -281,7 +281,8 @@ class _Trail(threading.local):
     """Types that lead to each other while one is looked up in this thread.
 
     Mappings may lead in a circle, or from prefix to prefix without end, and each that leads nowhere is tried again
-    from every other one that leads to it.
+    from every other one that leads to it. Where several prefixes fit each type, the types they lead to double with
+    every step.
     """
 
     def __init__(self) -> None:
@@ -290,7 +291,12 @@ class _Trail(threading.local):
 
     @contextlib.contextmanager
     def step(self, resource_type: str) -> Iterator[None]:
-        if resource_type in self.types or len(self.types) >= _LONGEST_TRAIL:
+        if (
+            resource_type in self.types
+            or len(self.types) >= _LONGEST_TRAIL
+            or len(self.in_vain) >= _MOST_IN_VAIN
+            or (self.types and len(resource_type) > _LONGEST_TYPE)
+        ):
             raise exception.StackValidationFailed(
                 message=_('The resource registry leads from type "%s" to itself, or through too many others.')
                 % self.types[0]
@@ -309,7 +315,8 @@ class _Trail(threading.local):
                 self.in_vain.clear()
 
 
-_LONGEST_TRAIL = 50
+#: types in a row, types that lead nowhere, and characters of one that the registry itself makes
+_LONGEST_TRAIL, _MOST_IN_VAIN, _LONGEST_TYPE = 50, 300, 512
 _trail = _Trail()
 
 
@@ -339,6 +346,10 @@ class ResourceRegistry:
     def _load_registry(self, path: list[str], registry: Mapping[str, Any]) -> None:
         for key, value in registry.items():
             here = [*path, key]
+            if not isinstance(key, str):
+                raise exception.StackValidationFailed(
+                    message=_('The resource registry has a name that is no text: "%s"') % "/".join(map(str, here))
+                )
             if value is None and here == ["resources"]:
                 continue
             if value is None:
@@ -359,6 +370,10 @@ class ResourceRegistry:
         level = self._registry
         for key in path[:-1]:
             level = level.setdefault(key, {})
+            if not isinstance(level, dict):
+                raise exception.StackValidationFailed(
+                    message=_('The resource registry has both a type and a map for "%s"') % key
+                )
         return level
 
     def _register_info(self, path: list[str], info: ResourceInfo | None) -> None:
@@ -430,9 +445,11 @@ class ResourceRegistry:
         resources = self._registry["resources"]
         kept: dict[str, Any] = {}
         for pattern, entry in resources.items():
-            if fnmatch.fnmatchcase(resource_name, pattern):
+            if isinstance(entry, dict) and fnmatch.fnmatchcase(resource_name, pattern):
                 kept.update(entry)
-        kept.update(resources.get(resource_name, {}))
+        own = resources.get(resource_name)
+        if isinstance(own, dict):
+            kept.update(own)
         self._registry["resources"] = kept
         self._changes += 1
 
@@ -446,17 +463,23 @@ class ResourceRegistry:
                 self._register_info([resource_type], ResourceInfo(self, [resource_type], None))
             yield self._registry[resource_type]
         if resource_name:
+            # what a parent says of the inside of a resource stands here by types and hooks, too
             entry = self._registry["resources"].get(resource_name)
-            if entry and resource_type in entry:
+            if isinstance(entry, dict) and isinstance(entry.get(resource_type), ResourceInfo):
                 yield entry[resource_type]
         entry = self._registry.get(resource_type)
         if entry and isinstance(entry, ResourceInfo):
             yield entry
-        for pattern in list(self._registry):
-            if pattern.endswith("*"):
-                info = self._registry[pattern]
-                if isinstance(info, ResourceInfo) and info.matches(resource_type):
-                    yield info
+        for pattern in self._prefixes(resource_type):
+            info = self._registry.get(pattern)
+            if isinstance(info, ResourceInfo) and info.matches(resource_type):
+                yield info
+
+    def _prefixes(self, resource_type: str) -> list[str]:
+        """The patterns that may fit a type; not all that there are, where those are many."""
+        if len(resource_type) <= min(_LONGEST_TYPE, len(self._registry)):
+            return [resource_type[:end] + "*" for end in range(len(resource_type) + 1)]
+        return [pattern for pattern in list(self._registry) if pattern.endswith("*")]
 
     def get_resource_info(
         self, resource_type: str, resource_name: str | None = None, registry_type: Any = None, ignore: Any = None

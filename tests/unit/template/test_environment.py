@@ -107,6 +107,25 @@ def test_a_class_is_looked_up_once_until_something_changes(known: Environment, m
             classes("r")
 
 
+@pytest.mark.parametrize("entry", ["My::T", "hooks", {"My::T": {"x": "y"}}])
+def test_what_says_nothing_of_the_type_of_a_resource_is_passed_over(known: Environment, entry: Any) -> None:
+    env = Environment({"resource_registry": {"My::T": "OS::A", "resources": {"r": entry}}})
+    assert env.get_class("My::T", "r") is Plugin
+
+
+def test_hooks_of_a_resource_are_no_entries_of_one_inside_it_that_is_called_hooks(known: Environment) -> None:
+    env = Environment({"resource_registry": {"resources": {"r": {"hooks": "pre-create", "My::T": "OS::A"}}}})
+    for name in ("r", "hooks", "My::T"):
+        env.registry.remove_resources_except(name)
+    assert env.registry.as_dict() == {"resources": {}}
+
+
+def test_a_map_of_the_registry_where_a_type_stands(known: Environment) -> None:
+    env = Environment({"resource_registry": {"My::T": "OS::A"}})
+    with pytest.raises(exception.StackValidationFailed, match='has both a type and a map for "My::T"'):
+        env.load({"resource_registry": {"My::T": {"a": "b"}}})
+
+
 def test_templates_as_types(known: Environment) -> None:
     env = Environment({"resource_registry": {"My::T": "x.yaml"}, "parameter_defaults": {"p": 1}})
     assert env.get_class("My::T", files={"x.yaml": "given"}) == ("My::T", "given", {"p": 1})

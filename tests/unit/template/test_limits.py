@@ -303,7 +303,27 @@ def test_ways_through_the_registry_that_lead_nowhere_are_tried_once() -> None:
         Environment({"resource_registry": registry}).registry.get_class_to_instantiate("a")
 
 
-@pytest.mark.parametrize("registry", [{"a": 5}, {"a": ["b"]}, {"resources": "x"}, {"resources": {"r": {"a": 5}}}])
+def test_types_of_the_registry_that_double_with_every_step() -> None:
+    registry = {}
+    for level in range(40):
+        here, there = "L%02d" % level, "L%02d" % (level + 1)
+        registry |= {here + "*": there + "a*", here + "a*": there + "ba*", here + "b*": there + "bb*"}
+    with pytest.raises(exception.StackValidationFailed, match="or through too many others"):
+        Environment({"resource_registry": registry}).registry.get_class_to_instantiate("L00a")
+
+
+def test_long_types_of_the_registry() -> None:
+    with pytest.raises(exception.StackValidationFailed, match="or through too many others"):
+        Environment({"resource_registry": {"a": "b" * 513}}).registry.get_class_to_instantiate("a")
+
+
+@pytest.mark.parametrize(
+    "registry",
+    [
+        *({"a": 5}, {"a": ["b"]}, {"resources": "x"}, {"resources": {"r": {"a": 5}}}),
+        *({1: "a"}, {None: None}, {"resources": {1: {"a": "b"}}}, {True: {"a": "b"}}),
+    ],
+)
 def test_what_is_no_registry(registry: dict[str, Any]) -> None:
-    with pytest.raises(exception.StackValidationFailed, match="has no type or map for"):
+    with pytest.raises(exception.StackValidationFailed, match="has no type or map for|has a name that is no text"):
         Environment({"resource_registry": registry})
