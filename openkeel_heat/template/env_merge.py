@@ -3,21 +3,25 @@
 
 Files come in order and later ones win, unless a file asks for another
 strategy: ``merge`` joins strings, lists, numbers and maps, ``deep_merge``
-does the same inside of maps.
+does the same inside of maps.  A file may come many times; what that makes is
+charged like what functions make.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
-from openkeel_heat.template import text
+from openkeel_heat.template import limits, text
 
 ALLOWED_PARAM_MERGE_STRATEGIES = (OVERWRITE, MERGE, DEEP_MERGE) = ("overwrite", "merge", "deep_merge")
 
+
+#: how what is merged is named where it is too much, and what an item of it costs
+_CHARGED, _ITEM = "environment_files", 8
 
 _LISTS = (text.ENCRYPTED_PARAM_NAMES, text.EVENT_SINKS)
 
@@ -38,20 +42,33 @@ def merge_list(old: Any, new: Any) -> Any:
     if not old:
         return new
     if isinstance(old, str) and isinstance(new, str):
-        return "%s,%s" % (old, new)
-    return _as_list(old) + _as_list(new)
+        return _joined(old + ",", new)
+    merged = _as_list(old) + _as_list(new)
+    limits.charge(_CHARGED, _ITEM * len(merged))
+    return merged
+
+
+def _joined(old: str, new: str) -> str:
+    limits.charge(_CHARGED, len(old) + len(new))
+    return old + new
 
 
 def _as_list(value: Any) -> list[Any]:
     if isinstance(value, str):
         return value.split(",") if value else []
-    return list(value)
+    if not isinstance(value, list):
+        raise _invalid(_('"%s" is not a list') % (value,))
+    return value
 
 
 def merge_map(old: Any, new: Any, deep_merge: bool = False) -> Any:
     """Put the items of one map, but those that are None, into another."""
     if not old:
         return new
+    for one in (old, new):
+        if not isinstance(one, Mapping):
+            raise _invalid(_('"%s" is not a map') % (one,))
+    limits.charge(_CHARGED, _ITEM * (len(old) + len(new)))
     merged = dict(old)
     for key, value in new.items():
         if value is None:
@@ -62,8 +79,8 @@ def merge_map(old: Any, new: Any, deep_merge: bool = False) -> Any:
         elif isinstance(value, Mapping) and isinstance(present, Mapping):
             merged[key] = merge_map(present, value, deep_merge)
         elif isinstance(value, str) and isinstance(present, str):
-            merged[key] = present + value
-        elif isinstance(value, Sequence) and not isinstance(value, str) and isinstance(present, Sequence):
+            merged[key] = _joined(present, value)
+        elif isinstance(value, list) and isinstance(present, (list, str)):
             merged[key] = merge_list(present, value)
         else:
             merged[key] = value
@@ -72,6 +89,8 @@ def merge_map(old: Any, new: Any, deep_merge: bool = False) -> Any:
 
 def parse_param(value: Any, schema: Any) -> Any:
     """A parameter in a form that can be merged."""
+    if isinstance(value, str):
+        limits.charge(_CHARGED, len(value))
     try:
         if schema.type == schema.MAP:
             if isinstance(value, str) and value:
@@ -80,8 +99,12 @@ def parse_param(value: Any, schema: Any) -> Any:
         if schema.type == schema.NUMBER:
             return schema.str_to_num(value)
     except (ValueError, TypeError, exception.RequestLimitExceeded) as exc:
-        raise exception.StackValidationFailed(message=_("Invalid parameter in environment %s.") % str(exc)) from None
+        raise _invalid(exc) from None
     return value
+
+
+def _invalid(why: object) -> exception.HeatException:
+    return exception.StackValidationFailed(message=_("Invalid parameter in environment %s.") % why)
 
 
 def _merge_values(key: str, old: Any, new: Any, schema: Any, deep_merge: bool) -> Any:
@@ -94,7 +117,7 @@ def _merge_values(key: str, old: Any, new: Any, schema: Any, deep_merge: bool) -
     if schema.type == schema.LIST:
         return merge_list(old, new)
     if schema.type == schema.STRING:
-        return "%s%s" % (old, new)
+        return _joined(str(old), str(new))
     if schema.type == schema.NUMBER:
         return parse_param(old + new, schema)
     raise exception.InvalidMergeStrategyForParam(strategy=MERGE, param=key)
@@ -114,6 +137,7 @@ def merge_parameters(
             strategy = get_param_merge_strategy(strategies_in_file, key, available_strategies)
             if available_strategies.setdefault(key, strategy) != strategy:
                 raise exception.ConflictingMergeStrategyForParam(strategy=strategy, param=key, env_file=env_file)
+    limits.charge(_CHARGED, _ITEM * (len(old) + len(new)))
     if not old:
         return dict(new)
     merged = dict(old)
@@ -133,12 +157,8 @@ def _parse_file(files: Mapping[str, str], filename: str) -> dict[str, Any]:
     try:
         env = text.parse_environment(files[filename])
         for section, content in env.items():
-            kind = list if section in _LISTS else dict
-            if content and not isinstance(content, kind):
-                raise ValueError(
-                    _('environment section "%(section)s" is no %(kind)s')
-                    % {"section": section, "kind": "mapping" if kind is dict else "list"}
-                )
+            if content and not isinstance(content, list if section in _LISTS else dict):
+                raise ValueError(_('environment section "%s" is not a mapping') % section)
         return env
     except ValueError as exc:
         raise exception.StackValidationFailed(
@@ -154,11 +174,14 @@ def merge_environments(
 ) -> None:
     """Merge environment files, given by their names among the files, into ``params`` in place."""
     available_strategies: dict[str, str] = {}
+    parsed: dict[str, dict[str, Any]] = {}
     for filename in environment_files or ():
-        env = _parse_file(files, filename)
-        strategies = env.pop(text.PARAMETER_MERGE_STRATEGIES, None) or {}
+        env = parsed.get(filename)
+        if env is None:
+            env = parsed[filename] = _parse_file(files, filename)
+        strategies = env.get(text.PARAMETER_MERGE_STRATEGIES) or {}
         for section, content in env.items():
-            if not content:
+            if not content or section == text.PARAMETER_MERGE_STRATEGIES:
                 continue
             if section in (text.PARAMETERS, text.PARAMETER_DEFAULTS):
                 params[section] = merge_parameters(

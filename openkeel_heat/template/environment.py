@@ -12,7 +12,7 @@ from __future__ import annotations
 import glob
 import itertools
 import os.path
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from oslo_log import log as logging
@@ -185,7 +185,11 @@ class Environment:
     def get_stack_lifecycle_plugins(self) -> list[tuple[str, Any]]:
         return self.stack_lifecycle_plugins
 
-    def _update_event_sinks(self, sinks: Iterable[Mapping[str, Any]]) -> None:
+    def _update_event_sinks(self, sinks: Any) -> None:
+        if not isinstance(sinks, list):
+            raise exception.StackValidationFailed(
+                message=_('environment section "%s" is not a list') % text.EVENT_SINKS
+            )
         for sink in sinks:
             try:
                 arguments = dict(sink)

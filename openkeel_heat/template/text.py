@@ -215,12 +215,14 @@ def parse_environment(text: str | None, limits: bounds.Limits | None = None) -> 
 
 
 def validate_environment(env: dict[str, Any]) -> dict[str, Any]:
-    """Refuse unknown and empty sections."""
+    """Refuse unknown and empty sections, and what should be a list and is none."""
     for section, content in env.items():
         if section not in ENVIRONMENT_SECTIONS:
             raise ValueError(_('environment has wrong section "%s"') % section)
         if content is None:
             raise ValueError(_('environment has empty section "%s"') % section)
+        if section in (ENCRYPTED_PARAM_NAMES, EVENT_SINKS) and content and not isinstance(content, list):
+            raise ValueError(_('environment section "%s" is not a list') % section)
     return env
 
 

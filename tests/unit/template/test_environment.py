@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openkeel_heat.common import exceptions as exception
-from openkeel_heat.template import env_merge, environment, registry
+from openkeel_heat.template import env_merge, environment, limits, registry, text
 from openkeel_heat.template.environment import Environment
 from tests.unit.template.helpers import template
 
@@ -169,6 +169,23 @@ def test_a_directory_of_environments(tmp_path: Any) -> None:
     assert {name for name in env.registry._registry if name != "resources"} == {"A", "C"}
 
 
+@pytest.mark.parametrize("section", ["event_sinks", "encrypted_param_names"])
+@pytest.mark.parametrize("content", ["5", "true", "a", "{type: x}"])
+def test_sections_that_are_lists(section: str, content: str) -> None:
+    source = "%s: %s" % (section, content)
+    with pytest.raises(ValueError, match='environment section "%s" is not a list' % section):
+        text.parse_environment(source)
+    with pytest.raises(exception.StackValidationFailed, match='env0.* "%s" is not a list' % section):
+        merged("parameters: {}", source)
+    assert text.parse_environment("%s: ''" % section) == {section: ""}
+
+
+@pytest.mark.parametrize("sinks", [5, True, "a", {"type": "x"}])
+def test_event_sinks_that_came_past_the_check_of_a_text(sinks: Any) -> None:
+    with pytest.raises(exception.StackValidationFailed, match='section "event_sinks" is not a list'):
+        Environment({"event_sinks": sinks})
+
+
 def merged(template_source: str, *files: str, **before: Any) -> dict[str, Any]:
     names = ["env%d" % n for n in range(len(files))]
     params: dict[str, Any] = {"parameters": {}, "parameter_defaults": {}, "resource_registry": {}, **before}
@@ -201,6 +218,57 @@ def test_merge_strategies(kind: str, strategy: str, first: str, second: str, val
         head + "parameters: {p: %s}" % second,
     )
     assert result["parameters"] == {"p": value}
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second", "why"),
+    [
+        ("json", "3", "{a: 1}", '"3" is not a map'),
+        ("json", "{a: 1}", "[b]", "\"['b']\" is not a map"),
+        ("json", "'[1]'", "'{\"a\": 1}'", '"[1]" is not a map'),
+        ("comma_delimited_list", "[a]", "3", '"3" is not a list'),
+        ("comma_delimited_list", "{a: 1}", "b", "\"{'a': 1}\" is not a list"),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["merge", "deep_merge"])
+def test_what_cannot_be_merged(kind: str, first: str, second: str, why: str, strategy: str) -> None:
+    head = STRATEGY % strategy
+    with pytest.raises(exception.StackValidationFailed) as raised:
+        merged(
+            "parameters: {p: {type: %s}}" % kind,
+            head + "parameters: {p: %s}" % first,
+            head + "parameters: {p: %s}" % second,
+        )
+    assert str(raised.value) == "Invalid parameter in environment %s." % why
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("string", "x" * 1000),
+        ("comma_delimited_list", "a,b"),
+        ("comma_delimited_list", "[a, b]"),
+        ("json", "{a: %s}" % ("x" * 1000)),
+        ("json", "{a: [1, 2]}"),
+    ],
+)
+def test_a_file_that_is_merged_again_and_again(kind: str, given: str) -> None:
+    files = {"e": STRATEGY % "deep_merge" + "parameters: {p: %s}" % given}
+    schemata = template("parameters: {p: {type: %s}}" % kind).param_schemata()
+    with limits.request(), pytest.raises(exception.RequestLimitExceeded):
+        env_merge.merge_environments(["e"] * 100_000, files, {"parameters": {}}, schemata)
+
+
+def test_a_file_that_comes_again_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    original = text.parse_environment
+    monkeypatch.setattr(text, "parse_environment", lambda source: read.append(source) or original(source))
+    params: dict[str, Any] = {"parameters": {}}
+    files = {"e": STRATEGY % "merge" + "parameters: {p: a}", "f": "parameters: {p: b}"}
+    schemata = template("parameters: {p: {type: string}}").param_schemata()
+    env_merge.merge_environments(["e", "e", "e"], files, params, schemata)
+    assert params == {"parameters": {"p": "aaa"}}
+    assert read == [files["e"]]
 
 
 def test_merging_leaves_the_files_alone() -> None:
