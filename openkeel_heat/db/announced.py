@@ -20,6 +20,8 @@ def set_stack_state(
     expected_traversal: str | None = None,
 ) -> bool:
     """Write columns of a stack and the event; False, and nothing written, when the traversal is another one."""
+    if events.tells_it_is_done(c, event):
+        return True
     if not stacks.update.within(c, stack_id, values, expected_traversal):
         return False
     events.insert.within(c, event)
@@ -36,6 +38,8 @@ def set_resource_state(
     engine_id: str | None = UNFENCED,
 ) -> bool:
     """Write columns of a resource (fenced when an atomic key is given) and the event; False when the fence fails."""
+    if events.tells_it_is_done(c, event):
+        return True
     if not resources.update.within(c, resource_id, values, atomic_key, engine_id):
         return False
     if event is not None:
@@ -46,6 +50,8 @@ def set_resource_state(
 @operation
 def delete_datum(c: Connection, resource_id: int, key: str, event: Mapping[str, Any]) -> bool:
     """Delete an entry of resource data and write the event; False, and nothing written, when there was none."""
+    if events.tells_it_is_done(c, event):
+        return True
     if not resources.delete_datum.within(c, resource_id, key):
         return False
     events.insert.within(c, event)
@@ -61,6 +67,8 @@ def insert_stack(
     stack_events: Sequence[Mapping[str, Any]],
 ) -> str:
     """A new stack whole: template (``template``, ``files``, ``environment``), row, tags and first events."""
+    if stack_events and events.tells_it_is_done(c, stack_events[0]):
+        return str(values["id"])
     template = dict(template)
     files = template.pop("files", None)
     files_id = templates.insert_files.within(c, files) if files else None

@@ -19,7 +19,7 @@ from oslo_config import cfg
 from sqlalchemy.sql.elements import ColumnElement
 
 from openkeel_heat.db import models, properties, sql
-from openkeel_heat.db.session import Connection, operation, query
+from openkeel_heat.db.session import Connection, may_be_done, operation, query
 from openkeel_heat.db.sql import Record
 
 _event = models.event
@@ -41,9 +41,19 @@ def _prepared(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**values, "resource_status_reason": str(reason) if reason else ""}
 
 
+def tells_it_is_done(c: Connection, values: Mapping[str, Any] | None) -> bool:
+    """Did the commit of an operation come through, whose answer got lost? The event that it writes is there then.
+
+    Each event is made once, with an id of its own, so it tells an operation that is tried again from any other.
+    """
+    return may_be_done() and values is not None and bool(sql.count(c, _event, uuid=values["uuid"]))
+
+
 @operation
 def insert(c: Connection, values: Mapping[str, Any]) -> int:
     """Insert an event (its reason is cut to what the column holds); returns its id."""
+    if may_be_done() and (found := sql.select(c, _event, ("id",), uuid=values.get("uuid")).scalar()) is not None:
+        return int(found)
     _purge_now_and_then(c, [values])
     return int(sql.insert(c, _event, _prepared(values)))
 
@@ -51,6 +61,9 @@ def insert(c: Connection, values: Mapping[str, Any]) -> int:
 @operation
 def insert_many(c: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert events in one statement."""
+    if may_be_done():
+        there = set(sql.select(c, _event, ("uuid",), uuid=[one.get("uuid") for one in rows]).scalars())
+        rows = [one for one in rows if one.get("uuid") not in there]
     _purge_now_and_then(c, rows)
     sql.insert_many(c, _event, [_prepared(values) for values in rows])
 

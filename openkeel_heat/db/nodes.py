@@ -80,20 +80,24 @@ def apply(
     """Carry out writes (in order) and merges; ``merges`` are further results whose writes happened before."""
     answers = [Written() for _ in writes]
     todo = list(zip(writes, answers, strict=True))
+    refused: _Pairs = []
     if any(write.current for write in writes):
         row = sql.select(
             c, models.stack, ("current_traversal", "raw_template_id"), id=stack_id, deleted_at=None
         ).first()
         if row is None or row.current_traversal != traversal_id:
-            for write, answer in todo:
-                if write.current:
-                    answer.why = "traversal"
+            refused = [(write, answer) for write, answer in todo if write.current]
+            for _write, answer in refused:
+                answer.why = "traversal"
             todo = [(write, answer) for write, answer in todo if not write.current]
     _save_properties(c, todo)
     failed = []
     for write, answer in todo:
         if not _write_row(c, write, answer):
             failed.append((write, answer))
+    if may_be_done():  # the traversal may have ended since
+        failed += refused
+        todo += refused
     if failed:
         _recognise(c, failed)
     done = [(write, answer) for write, answer in todo if answer.ok]
@@ -147,6 +151,11 @@ def _write_row(c: Connection, write: Write, answer: Written) -> bool:
         values["attr_data_id"] = answer.attributes_id
     elif write.drop_attributes is not None:
         values["attr_data_id"] = None
+    if write.replacement is not None and may_be_done():
+        made = sql.select(c, _resource, ("id",), uuid=write.replacement.get("uuid")).scalar()
+        if made is not None:
+            answer.ok, answer.replacement_id, answer.atomic_key = True, int(made), next_key(write.atomic_key)
+            return True
     if write.replacement is not None:
         template_id = write.replacement.get("current_template_id")
         if template_id is not None and not sql.count(c, models.raw_template, id=template_id):
@@ -166,10 +175,27 @@ def _write_row(c: Connection, write: Write, answer: Written) -> bool:
     return answer.ok
 
 
+#: What tells of a row whose write it was.
+_TELLING = (
+    "id",
+    "engine_id",
+    "atomic_key",
+    "action",
+    "status",
+    "rsrc_prop_data_id",
+    "attr_data_id",
+    "current_template_id",
+)
+
+
+def _comes_to_template(row: Any, values: Mapping[str, Any]) -> bool:
+    """The lock was respected, so it does not tell whose write it was; who else did the same came to the same."""
+    return row.current_template_id is not None and row.current_template_id == values.get("current_template_id")
+
+
 def _recognise(c: Connection, failed: _Pairs) -> None:
     """Tell our own write, committed by a try whose answer was lost, from somebody else's; clean up after the rest."""
-    names = ("id", "engine_id", "atomic_key", "action", "status", "rsrc_prop_data_id", "attr_data_id", "replaced_by")
-    rows = {row.id: row for row in sql.select(c, _resource, names, id=[write.resource_id for write, _ in failed])}
+    rows = {row.id: row for row in sql.select(c, _resource, _TELLING, id=[write.resource_id for write, _ in failed])}
     useless = []
     for write, answer in failed:
         row = rows.get(write.resource_id)
@@ -177,12 +203,12 @@ def _recognise(c: Connection, failed: _Pairs) -> None:
         if answer.why == "fence" and write.delete and row is None:
             answer.ok = True
         elif (
-            answer.why == "fence"
+            answer.why in ("fence", "traversal")
             and may_be_done()  # else another visit of this engine was here: it is not this one's write
             and row is not None
             and row.atomic_key == next_key(write.atomic_key)
             and row.engine_id == values.get("engine_id", write.engine_id)
-            and (row.engine_id is not None or write.engine_id is not None)
+            and (row.engine_id is not None or write.engine_id is not None or _comes_to_template(row, values))
             and row.action == values.get("action", row.action)
             and row.status == values.get("status", row.status)
         ):

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from openkeel_heat.db import models, sql
-from openkeel_heat.db.session import Connection, operation, query
+from openkeel_heat.db.session import Connection, may_be_done, operation, query
 
 _table = models.sync_point
 
@@ -85,7 +85,8 @@ def _merge_one(c: Connection, traversal_id: str, target: Target, row: Any, merge
         return Merged(target, found=False)
     inputs, extra = _inputs(row.input_data), _extra(row.extra_data)
     predecessors = set(merges[0].predecessors)
-    was_ready = predecessors <= inputs.keys()
+    # what a try whose answer got lost has merged, nobody was told of
+    was_ready = predecessors <= inputs.keys() and not may_be_done()
     extra_changed = False
     for one in merges:
         inputs[one.key] = one.data

@@ -66,7 +66,7 @@ class Start:
 
 @dataclasses.dataclass(slots=True)
 class Started:
-    """The stack's row and the active resources as they are after the start.
+    """The stack's row as it is after the start.
 
     ``extra``: what is kept of the traversal beside its graph. ``templates`` in it are ids of templates that are of use
     now, and may be of none when resources have come to the new one.
@@ -75,15 +75,24 @@ class Started:
     template_id: int
     prev_template_id: int | None
     stack: Record
-    rows: list[Record]
-    new: dict[str, int]
     extra: Mapping[str, Any]
 
 
 @operation
 def start(c: Connection, spec: Start) -> Started | None:
     """Start a traversal; None (and nothing is written) when ``expected_traversal`` is not the current one any more."""
+    if events.tells_it_is_done(c, spec.event):
+        return _started_before(c, spec)
     return _start(c, spec)
+
+
+def _started_before(c: Connection, spec: Start) -> Started | None:
+    """What was started by a try whose answer got lost."""
+    row = sql.one(sql.select(c, _stack, id=spec.stack_id))
+    if row is None or row["current_traversal"] != spec.traversal_id:
+        return None
+    extra = sync_points.ours.within(c, spec.stack_id, spec.traversal_id)
+    return Started(row["raw_template_id"], row["prev_raw_template_id"], row, extra)
 
 
 def _start(c: Connection, spec: Start) -> Started | None:
@@ -147,7 +156,7 @@ def _start(c: Connection, spec: Start) -> Started | None:
     sync_points.insert_many.within(c, spec.stack_id, spec.traversal_id, targets, extra)
     events.insert_many.within(c, [spec.event])
     stored = Record({**(row or {}), **(spec.insert or {}), **values, "id": spec.stack_id})
-    return Started(template_id, prev, stored, rows, new, extra or {})
+    return Started(template_id, prev, stored, extra or {})
 
 
 @operation
@@ -209,6 +218,8 @@ class Finish:
 @operation
 def finish(c: Connection, spec: Finish) -> tuple[bool, Started | None]:
     """False when the traversal is over or not the current one any more; then nothing is written."""
+    if events.tells_it_is_done(c, spec.event):
+        return True, None if spec.restart is None else _started_before(c, spec.restart)
     row = sql.select(
         c, _stack, ("current_traversal", "prev_raw_template_id", "status", "raw_template_id"), lock=True,
         id=spec.stack_id, deleted_at=None,
@@ -265,6 +276,8 @@ def stop(
 
     False, and nothing is written, when the traversal is not the current one any more, or came to its end.
     """
+    if events.tells_it_is_done(c, event):
+        return True
     values = {"current_traversal": traversal_id, "action": action, "status": "FAILED", "status_reason": reason}
     fence = {"current_traversal": expected_traversal, "status": "IN_PROGRESS", "deleted_at": None}
     if not sql.update(c, _stack, values, id=stack_id, **fence):

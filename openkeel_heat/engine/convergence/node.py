@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import uuid
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
@@ -444,6 +445,7 @@ class _Visit:
         """Make the row of a successor and visit that."""
         record, stack = self.resource.record, self.latest
         successor = {
+            "uuid": str(uuid.uuid4()),
             "stack_id": stack.id,
             "name": record.name,
             "rsrc_prop_data_id": None,

@@ -251,7 +251,8 @@ def test_start_writes_everything_at_once(stack, row_id):
     row = stacks.get(stack.id, deps=True)
     assert (row.current_traversal, row.action, row.status) == ("t2", "UPDATE", "IN_PROGRESS")
     assert row.prev_raw_template_id == stack.raw_template_id != row.raw_template_id
-    assert set(started.new) == {"b", "c"}
+    assert started.template_id == row.raw_template_id
+    assert {one.name for one in resources.list_by_stack(stack.id)} == {"a", "b", "c"}
     graph = plan.Graph.from_stored(row.current_deps)
     points = sync_points.list_inputs(stack.id, "t2")
     assert plan.has_all_sync_points(graph, stack.id, dict.fromkeys(points, ()))
