@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -90,9 +91,21 @@ def steal(c: Connection, resource_id: int, atomic_key: int | None, from_engine: 
 
 @query
 def said_goodbye(c: Connection, engine_id: str) -> bool:
-    """Is the engine known, and all its rows in ``service`` are deleted?"""
-    rows = sql.select(c, models.service, ("deleted_at",), engine_id=engine_id).all()
-    return bool(rows) and all(row.deleted_at is not None for row in rows)
+    """Is the engine known, and it has deleted all its rows in ``service`` itself?
+
+    Those of an engine that has fallen silent are deleted by others. It may have been too busy to report, and still be
+    at work on what it holds: it is to be asked.
+    """
+    names = ("created_at", "updated_at", "deleted_at", "report_interval")
+    rows = sql.select(c, models.service, names, engine_id=engine_id).all()
+    return bool(rows) and all(_went_in_time(row) for row in rows)
+
+
+def _went_in_time(row: Any) -> bool:
+    if row.deleted_at is None:
+        return False
+    silent = (row.deleted_at - (row.updated_at or row.created_at)).total_seconds()
+    return bool(silent <= 2 * row.report_interval)
 
 
 @query

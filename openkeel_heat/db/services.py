@@ -66,8 +66,17 @@ def delete(c: Connection, service_id: str, soft: bool = True) -> bool:
 
 
 @operation
+def bury(c: Connection, service: Mapping[str, Any]) -> bool:
+    """Delete softly the row of an engine that has fallen silent; False if it has reported meanwhile.
+
+    Its last heartbeat stays in the row, which tells it from one that has deleted its row itself.
+    """
+    values = {"deleted_at": models.utcnow(), "updated_at": service["updated_at"]}
+    return bool(sql.update(c, _service, values, id=service["id"], updated_at=service["updated_at"]))
+
+
+@operation
 def clean(c: Connection) -> int:
     """Delete softly the rows whose heartbeat stopped; returns how many."""
     now = models.utcnow()
-    dead = [row["id"] for row in list_services.within(c) if not is_up(row, now)]
-    return sql.update(c, _service, {"deleted_at": now}, id=dead) if dead else 0
+    return sum(bury.within(c, row) for row in list_services.within(c) if not is_up(row, now))

@@ -68,7 +68,7 @@ class Heartbeat:
         limit = clock.utcnow() - datetime.timedelta(seconds=3 * self._interval)
         for row in services.list_by_host(str(self._values["host"]), BINARY, str(self._values["hostname"])):
             if row.id != self.service_id and row.deleted_at is None and row.updated_at and row.updated_at < limit:
-                services.delete(row.id)
+                services.bury(row)
 
     def stop(self) -> None:
         """The engine ends: its row goes, so that others need not ask whether it is alive."""

@@ -2,9 +2,9 @@
 """Who holds a resource, and is that engine alive?
 
 The lock of a resource is its ``engine_id``, taken and given back by writes that compare ``engine_id`` and
-``atomic_key`` (``db/nodes.py``). An engine is dead when its row in ``service`` was removed, or when it does not answer
-the ``listening`` probe twice. A dead engine's lock is taken over by comparing what was read; an engine that was only
-slow finds at its next write that the row is not its own any more, and writes nothing.
+``atomic_key`` (``db/nodes.py``). An engine is dead when it has removed its row in ``service``, or when it does not
+answer the ``listening`` probe twice. A dead engine's lock is taken over by comparing what was read; an engine that was
+only slow finds at its next write that the row is not its own any more, and writes nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Liveness:
 
     @staticmethod
     def _gone(engine_id: str) -> bool:
-        """Has the engine said good-bye, or was it found dead by another?"""
+        """Has the engine said good-bye?"""
         from openkeel_heat.db import recovery
 
         return recovery.said_goodbye(engine_id)

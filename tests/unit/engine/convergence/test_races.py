@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import datetime
 import uuid
 
 import pytest
 
-from openkeel_heat.db import nodes, snapshots, stacks, sync_points, templates as template_rows
+from openkeel_heat.common import clock
+from openkeel_heat.db import nodes, services, snapshots, stacks, sync_points, templates as template_rows
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine import templates as compiled
+from openkeel_heat.engine.convergence.locks import Liveness
 from openkeel_heat.engine.stack import Stack
 from tests.fixtures import templates
 from tests.fixtures.polling import until
@@ -79,3 +82,21 @@ def test_a_stack_that_cannot_be_read_does_not_keep_others_from_recovery(life, en
     template_rows.update(bad.row.raw_template_id, {"template": hot({"a": resource("1")})})
     until(lambda: graveyard.scan() or not bad.database.unrest(), "rest")
     bad.delete()
+
+
+@pytest.mark.parametrize("left", ["good-bye", "silent", "silent and gone"])
+def test_an_engine_that_fell_silent_is_asked_before_its_work_is_taken(engine, left):
+    """All its threads may wait for a service that does not answer: what it asked for may be made yet."""
+    own = services.get(engine.engine.heartbeat.service_id)
+    values = {name: own[name] for name in ("host", "hostname", "binary", "topic", "report_interval")}
+    silent = datetime.timedelta(seconds=10 * own.report_interval if left != "good-bye" else 1)
+    engine_id = str(uuid.uuid4())
+    service_id = services.insert({**values, "engine_id": engine_id, "updated_at": clock.utcnow() - silent})
+    if left == "good-bye":
+        services.delete(service_id)
+    engine.engine.heartbeat.clean()
+    assert services.get(service_id).deleted_at is not None
+    asked = []
+    liveness = Liveness("me", lambda one: asked.append(one) or left == "silent")
+    assert liveness.is_alive(engine_id) == (left == "silent")
+    assert bool(asked) == (left != "good-bye")
