@@ -194,7 +194,7 @@ class EngineNestedStacks:
 
     def status(self, child_id: str) -> NestedStatus | None:
         row = stacks.get_state(child_id)
-        if row is None:
+        if row is None or row.deleted_at is not None:
             return None
         return NestedStatus(child_id, "", row.action, row.status, row.status_reason or "", row.updated_at)
 

@@ -256,6 +256,8 @@ class StackResource(Resource):
         name = self.physical_resource_name()
         assert name is not None
         timeout_mins = self.stack.timeout_mins if timeout_mins is None else timeout_mins
+        if self.action == self.ADOPT and not adopt_data:
+            adopt_data = {"resources": {}}  # nothing is known of what is in the child; it is adopted all the same
         with self._refusals():
             child_id = self.stack.nested_stacks.create(
                 self, template, name=name, timeout_mins=timeout_mins, adopt_data=adopt_data
@@ -281,8 +283,12 @@ class StackResource(Resource):
         """Whether the child has come through that action; ResourceFailure if it failed in it."""
         assert self.resource_id is not None
         found = self.stack.nested_stacks.status(self.resource_id)
-        if found is None:
-            return expected_action == self.DELETE
+        if expected_action == self.DELETE:
+            if found is None:
+                return True
+        elif found is None or found.action == self.DELETE:
+            # Somebody has deleted it behind our back; nothing else will become of it.
+            raise exception.EntityNotFound(entity="Stack", name=self.resource_id)
         if found.action != expected_action or found.status == self.IN_PROGRESS:
             return False
         if found.status == self.COMPLETE:
