@@ -19,7 +19,7 @@ from oslo_utils import strutils
 
 from openkeel_heat.common import exceptions as exception, strict_json
 from openkeel_heat.common.i18n import _
-from openkeel_heat.template import patterns
+from openkeel_heat.template import limits, patterns
 
 LOG = logging.getLogger(__name__)
 
@@ -439,10 +439,24 @@ class AllowedValues(Constraint):
 
     def _is_valid(self, value: Any, schema: Any, context: Any) -> bool:
         if isinstance(value, list):
-            return all(item in self.allowed for item in value)
+            return self._has_all(value)
         if schema is not None:
             return schema.to_schema_type(value) in tuple(map(schema.to_schema_type, self.allowed))
         return value in self.allowed
+
+    def _has_all(self, items: list[Any]) -> bool:
+        simple = {item for item in self.allowed if type(item).__hash__ is not None}
+        others = [item for item in self.allowed if type(item).__hash__ is None]
+        limits.charge("allowed_values", 4 * len(items) + len(self.allowed))
+        for item in items:
+            if type(item).__hash__ is not None:
+                if item not in simple:
+                    return False
+                continue
+            limits.charge("allowed_values", len(others))
+            if item not in others:
+                return False
+        return True
 
     def _constraint(self) -> list[Any]:
         return list(self.allowed)

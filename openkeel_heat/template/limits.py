@@ -98,6 +98,10 @@ class Spent:
     tree_size: int = 0
 
 
+#: characters that are looked at for the price of one that is made
+_READ_PER_MADE = 8
+
+
 class _Account(threading.local):
     """The costs in this thread."""
 
@@ -121,15 +125,18 @@ def request() -> Iterator[Spent]:
         account.request = outer
 
 
-def charge(what: str, size: int) -> None:
-    """Note that a function is about to make so many characters; RequestLimitExceeded when it is too much."""
+def charge(what: str | None, size: int) -> None:
+    """Note that a function is about to make so many characters; RequestLimitExceeded when it is too much.
+
+    None stands for whatever looks at the arguments of functions.
+    """
     limits = _current
     account.size = (account.size if account.resolving else 0) + size
     if account.size > limits.max_value_size:
-        raise exception.RequestLimitExceeded(
-            message=_('The result of "%(fn_name)s" exceeds the maximum size (%(limit)s).')
-            % {"fn_name": what, "limit": limits.max_value_size}
-        )
+        wording = _("What the functions of a value look at exceeds the maximum size (%(limit)s).")
+        if what is not None:
+            wording = _('The result of "%(fn_name)s" exceeds the maximum size (%(limit)s).')
+        raise exception.RequestLimitExceeded(message=wording % {"fn_name": what, "limit": limits.max_value_size})
     spent = account.request
     if spent is not None:
         spent.size += size
@@ -137,6 +144,25 @@ def charge(what: str, size: int) -> None:
             raise exception.RequestLimitExceeded(
                 message=_("The functions of the template make more than %s characters.") % limits.max_total_size
             )
+
+
+def charge_read(what: str | None, size: int) -> None:
+    """Note that a function is about to look at so many characters of what is there already."""
+    charge(what, size // _READ_PER_MADE)
+
+
+def charge_compared(what: str, value: Any, other: Any) -> None:
+    """Note that two values are about to be compared."""
+    waiting = [(value, other)]
+    while waiting:
+        one, two = waiting.pop()
+        if one is two or not isinstance(one, (list, dict)) or type(one) is not type(two) or len(one) != len(two):
+            continue
+        charge(what, len(one))
+        if isinstance(one, list):
+            waiting.extend(zip(one, two, strict=True))
+        elif isinstance(two, dict):
+            waiting.extend((item, two.get(key)) for key, item in one.items())
 
 
 def charge_tree(name: str, resources: int, limit: int | None) -> None:
@@ -182,7 +208,14 @@ def check_items(what: str, count: int) -> None:
 
 
 def check_value(value: Any) -> None:
-    """Refuse data whose JSON is too long, though parts that come again and again make it small in memory."""
+    """Refuse data whose JSON is too long, though parts that come again and again make it small in memory.
+
+    Looking at it is charged, too: it is done for the arguments of every function.
+    """
+    charge_read(None, _check_value(value))
+
+
+def _check_value(value: Any) -> int:
     limit = _current.max_value_size
     size = 0
     waiting = [value]
@@ -209,6 +242,7 @@ def check_value(value: Any) -> None:
             raise exception.RequestLimitExceeded(
                 message=_("A value of the template has more than %s characters.") % limit
             )
+    return size
 
 
 def too_deep() -> Exception:

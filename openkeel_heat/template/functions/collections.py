@@ -85,6 +85,7 @@ class MapReplace(FunctionNode):
             raise ValueError(self._usage(usage))
         keys = self._map(replacements.get("keys", {}))
         values = self._map(replacements.get("values", {}))
+        limits.charge(self.fn_name, _ITEM * len(source))
         out: dict[Any, Any] = {}
         for old_key, old_value in source.items():
             key = keys.get(old_key)
@@ -199,6 +200,7 @@ class Filter(FunctionNode):
             return sequence
         if not isinstance(values, list):
             raise TypeError(_('"%(fn)s" filters a list of values') % {"fn": self.fn_name})
+        limits.charge(self.fn_name, len(values) + len(sequence))
         unwanted = _Seen(self.fn_name, values)
         return [item for item in sequence if item not in unwanted]
 
@@ -324,6 +326,7 @@ class Select(FunctionNode):
             # what other functions give for a value that is not there yet
             return ""
         if isinstance(source, str):
+            limits.charge_read(self.fn_name, 2 * len(source))
             try:
                 source = text.load_json(source)
             except ValueError as exc:
@@ -375,6 +378,7 @@ class MemberListToMap(FunctionNode):
             if not isinstance(item, str):
                 raise TypeError(_("Member list items must be strings"))
             pairs.append(item.split("=", 1))
+            limits.charge(self.fn_name, len(item))
         return _member_pairs(dict(pairs), self._key_name, self._value_name)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
+from openkeel_heat.template import limits
 from openkeel_heat.template.nodes import (
     ABSENT,
     DYNAMIC,
@@ -27,6 +28,9 @@ from openkeel_heat.template.nodes import (
     validate,
 )
 
+#: how much faster a text is searched than a list of as many items
+_ITEM = 8
+
 
 class Equals(FunctionNode):
     """``equals: [value, value]``."""
@@ -40,7 +44,9 @@ class Equals(FunctionNode):
             raise ValueError(_('Arguments to "%s" must be of the form: [value_1, value_2]') % self.fn_name) from None
 
     def result(self, scope: Any) -> bool:
-        return bool(resolve(self._first, scope) == resolve(self._second, scope))
+        first, second = resolve(self._first, scope), resolve(self._second, scope)
+        limits.charge_compared(self.fn_name, first, second)
+        return bool(first == second)
 
 
 class _Logic(FunctionNode):
@@ -191,4 +197,8 @@ class Contains(FunctionNode):
         sequence = resolve(self._sequence, scope)
         if not isinstance(sequence, Sequence):
             raise TypeError(_('Second argument to "%s" should be a sequence.') % self.fn_name)
+        if isinstance(sequence, str):
+            limits.charge_read(self.fn_name, len(sequence) // _ITEM)
+        else:
+            limits.charge(self.fn_name, len(sequence))
         return value in sequence

@@ -15,6 +15,8 @@ from openkeel_heat.template.nodes import FunctionNode, is_function, is_list, is_
 
 #: a pass of str_replace over so many characters costs as much as making one
 _SEARCHED_PER_MADE = 64
+#: what quoting a character costs
+_QUOTED = 4
 
 
 def to_json(value: Any) -> str:
@@ -128,7 +130,9 @@ class ReplaceJson(Replace):
             if len(value) == 0:
                 self._refuse_empty(param)
             try:
-                return to_json(value)
+                text = to_json(value)
+                limits.charge_read(self.fn_name, len(text))
+                return text
             except TypeError:
                 raise TypeError(
                     _('"%(name)s" params must be strings, numbers, list or map. Failed to json serialize %(value)s')
@@ -340,6 +344,7 @@ class Digest(FunctionNode):
         algorithm, value = args
         if algorithm.lower() not in hashlib.algorithms_available:
             raise ValueError(_("Algorithm must be one of %s") % str(hashlib.algorithms_available))
+        limits.charge_read(self.fn_name, len(value))
         digest = hashlib.new(algorithm)
         digest.update(value.encode("latin-1"))
         return digest.hexdigest()
@@ -399,6 +404,7 @@ class MakeURL(FunctionNode):
         args = resolve(self.args, scope)
         self._check_args(args)
         scheme = args.get("scheme", "")
+        limits.charge(self.fn_name, _QUOTED * sum(len(str(part)) for part in args.values()))
         if ":" in scheme:
             raise ValueError(_("URL \"%s\" should not contain ':'") % "scheme")
         query = urlparse.urlencode(args.get("query", {})).replace("%2F", "/")

@@ -106,6 +106,65 @@ def test_values_that_are_compared_one_by_one_cost(bound: Callable[..., None]) ->
     assert value({"filter": [["a", {"b": 1}], ["a", {"b": 1}, "c", {"b": 2}]]}) == ["c", {"b": 2}]
 
 
+P, TEXT, MAP = {"get_param": "p"}, {"get_param": "t"}, {"get_param": "m"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *({"contains": ["x", P]}, {"contains": ["y", TEXT]}),
+        *({"filter": [["b"], P]}, {"filter": [P, ["b"]]}),
+        *({"equals": [[P, 1], [{"get_param": "q"}, 1]]}, {"equals": [{"a": P}, {"a": {"get_param": "q"}}]}),
+        *({"map_replace": [MAP, {}]}, {"map_merge": [{"a": P}]}),
+        *({"digest": ["md5", TEXT]}, {"make_url": {"host": "h", "path": TEXT}}),
+        {"str_replace": {"template": "", "params": {"x": P}}},
+    ],
+    ids=repr,
+)
+def test_what_functions_look_at_is_charged_too(call: Any) -> None:
+    def spent_on(count: int) -> int:
+        given = {
+            "p": ["a"] * count,
+            "q": ["a"] * count,
+            "t": ",".join(["a"] * count),
+            "m": {str(n): n for n in range(count)},
+        }
+        source = "parameters: {p: {type: json}, q: {type: json}, t: {type: string}, m: {type: json}}"
+        with limits.request() as spent:
+            value(
+                {"list_join": ["", [{"digest": ["md5", {"str_replace": {"template": "", "params": {"x": call}}}]}]]},
+                source,
+                **given,
+            )
+        return spent.size
+
+    assert spent_on(10_000) > spent_on(100) + 300
+
+
+def test_allowed_values_of_a_list(bound: Callable[..., None]) -> None:
+    """Not each item with each value."""
+    schema = {"type": "comma_delimited_list", "constraints": [{"allowed_values": [*map(str, range(20_000)), ["x"]]}]}
+    made = template("")
+    made.t["parameters"] = {"p": schema}
+    check = made.param_schemata()["p"].validate_value
+    with limits.request() as spent:
+        check(["19999"] * 20_000)
+        check([["x"], "1"])
+        for wrong in (["20000"], [["y"]], [{"x": 1}]):
+            with pytest.raises(exception.StackValidationFailed, match="is not an allowed value"):
+                check(wrong)
+    assert 100_000 < spent.size < 500_000
+
+
+def test_constraints_of_a_list_are_charged_one_by_one(bound: Callable[..., None]) -> None:
+    schema = {"type": "comma_delimited_list", "constraints": [{"allowed_values": ["a"]}] * 50}
+    made = template("")
+    made.t["parameters"] = {"p": schema}
+    bound(max_total_size=1000)
+    with limits.request(), pytest.raises(exception.RequestLimitExceeded):
+        made.param_schemata()["p"].validate_value(["a"] * 10)
+
+
 def test_recursion_ends_in_a_client_error() -> None:
     deep: Any = {"get_param": "p"}
     for _level in range(2000):
