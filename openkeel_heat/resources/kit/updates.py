@@ -204,14 +204,31 @@ class Updates(References):
         repaired = self.repairable and self.status == self.FAILED and self.resource_id is not None
         if (cfg.CONF.observe_on_update or self.converge or repaired) and before_props:
             self._observe(before_props)
+        elif self.state == (self.UPDATE, self.FAILED) and self.resource_id is not None:
+            doubtful = self._perhaps_changed(before_props)
+            if doubtful:
+                self._observe(before_props, doubtful)
         return after_props, before_props
 
-    def _observe(self, before_props: Properties) -> None:
-        """Take what the service says as the state of before."""
+    def _perhaps_changed(self, before_props: Properties) -> set[str]:
+        """What an update that failed was about: it may be as before, or as it was to be."""
+        found = set()
+        for key in before_props:
+            try:
+                if self._property_differs(key, self.properties, before_props):
+                    found.add(key)
+            except Exception as ex:
+                LOG.debug("What %s of %s was to be cannot be told: %s", key, self.name, ex)
+        return found
+
+    def _observe(self, before_props: Properties, only: set[str] | None = None) -> None:
+        """Take what the service says (of these properties) as the state of before."""
         if not self.resource_id:
             raise UpdateReplace(self)  # type: ignore[arg-type]
         try:
             reality = self.get_live_state(before_props)
+            if only is not None:
+                reality = {key: value for key, value in reality.items() if key in only}
             if reality:
                 self._update_properties_with_live_state(before_props, reality)
         except exception.EntityNotFound:
