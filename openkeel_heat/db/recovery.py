@@ -17,6 +17,9 @@ _stack = models.stack
 _resource = models.resource
 
 
+#: As many at a time.
+_SOME = 100
+
 #: What is to be known of a resource that an engine holds.
 _HELD = (
     "id",
@@ -167,3 +170,12 @@ def uncleaned(c: Connection, since: datetime) -> list[str]:
         _stack.c.action == "DELETE", _stack.c.status == "COMPLETE",
     )  # fmt: skip
     return [str(one) for one in c.execute(statement).scalars()]
+
+
+@query
+def ownerless_credentials(c: Connection, older_than: datetime) -> list[int]:
+    """Credentials that no stack names, deleted ones included: their engine died before it had stored the stack."""
+    creds = models.user_creds.c
+    named = sa.select(_stack.c.user_creds_id).where(_stack.c.user_creds_id.is_not(None))
+    statement = sa.select(creds.id).where(creds.created_at < older_than, creds.id.not_in(named))
+    return [int(one) for one in c.execute(statement.order_by(creds.id).limit(_SOME)).scalars()]

@@ -178,6 +178,16 @@ def discard(context: Any, creds_id: int | None, stack: Stack | None = None) -> N
     db.delete(creds_id)
 
 
+def discard_ownerless(context: Any, creds_id: int) -> None:
+    """Delete credentials that no stack has: only they have a right to their trust."""
+    from openkeel_heat.db import user_creds as db
+
+    row = db.get(creds_id)
+    if row is not None:
+        LOG.info("Credentials %s belong to no stack", creds_id)
+        discard(_context_of(row, context.request_id), creds_id)
+
+
 def _delete_trust(context: Any, columns: dict[str, Any], stack: Stack | None) -> None:
     trust_id = columns["trust_id"]
     if not trust_id:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finishing what others left: all of it is derived from the database.
 
-A scan looks at seven things. It costs eight statements when nothing is under way, and a few per stack that is.
+A scan looks at eight things. It costs eight statements when nothing is under way, and a few per stack that is.
 
 locked resources     whose engine is dead are taken over (compare-and-swap on engine and atomic key) and gone on with
 stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in nobody's hands are run again, once they
@@ -12,6 +12,7 @@ snapshots            whose deletion nobody is about are deleted; those whose tra
 left-overs           of stacks whose last state was written, but not cleared away (Python Heat takes several steps)
 scalings             of groups, by signals that an engine died over, are finished
 deleted stacks       that still have credentials, and the project of their users, lose them
+credentials          that no stack ever had (their engine died in between) go after a day
 
 Running a node twice is harmless, so nothing here needs a lock of its own.
 """
@@ -46,6 +47,7 @@ SOON = 1.5  # the second scan after the start, which acts on what the first one 
 SELDOM = 6  # every so many scans stacks are looked at that have nodes under way here
 LATE = 40.0  # seconds after its time-out at which a stack is failed whose clock is watched here
 CLEAN_AGAIN = datetime.timedelta(days=1)  # after its deletion a stack's project and credentials are cared for so long
+RARELY = 360  # every so many scans it looks for credentials that no stack has
 CUT_SECONDS = 30.0  # a start by another engine may take that long (Python Heat writes it piece by piece)
 
 
@@ -108,6 +110,8 @@ class Recovery:
             self._former, self._suspects = self._suspects, seen
             self._leftovers(context, seen)
             self._clean(context)
+            if self._scans % RARELY == 2:
+                self._ownerless(context)
             scalings.look(self.hub, context, self._former, seen)
             for snapshot_id in recovery.dying_snapshots():
                 self._snapshot(context, snapshot_id, seen)
@@ -159,6 +163,13 @@ class Recovery:
                 except Exception:
                     LOG.exception("What is left of the deleted stack %s could not be cleared away", stack_id)
 
+    def _ownerless(self, context: Any) -> None:
+        for creds_id in recovery.ownerless_credentials(clock.utcnow() - CLEAN_AGAIN):
+            try:
+                credentials.discard_ownerless(context, creds_id)
+            except Exception:
+                LOG.exception("Credentials %s, which no stack has, could not be cleared away", creds_id)
+
     def _snapshot(self, context: Any, snapshot_id: str, seen: dict[str, set[Any]]) -> None:
         from openkeel_heat.engine.convergence import snapshots
 
@@ -174,8 +185,10 @@ class Recovery:
         for row in recovery.locked(self.hub.engine_id):
             if not self.hub.liveness.is_alive(row["engine_id"]):
                 self._adopt(context, row)
-        for row in recovery.locked_by(self.hub.engine_id):
-            if not self.hub.is_under_way(row["id"]):
+        held = recovery.locked_by(self.hub.engine_id)
+        busy = {visit.node.rsrc_id for visit in self.hub.under_way()}
+        for row in held:
+            if row["id"] not in busy:
                 key = f"lock {row['id']}"
                 if self._suspects.get(key) == {row["atomic_key"]}:
                     LOG.warning("Resource %s of stack %s is held by nobody here", row["name"], row["stack_id"])

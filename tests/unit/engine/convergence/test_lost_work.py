@@ -15,7 +15,7 @@ import pytest
 
 from openkeel_heat.clients.local import LocalKeystone
 from openkeel_heat.common import clock
-from openkeel_heat.db import nodes, recovery, resources, session, stacks, sync_points
+from openkeel_heat.db import models, nodes, recovery, resources, session, stacks, sync_points, user_creds
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine.convergence.recovery import Recovery
 from openkeel_heat.engine.nested import EngineNestedStacks
@@ -415,3 +415,32 @@ def test_a_refusal_of_keystone_does_not_keep_a_stack(life, graveyard, monkeypatc
     assert len(set(refusal.projects)) == 1 and credentials_of(life) is None
     graveyard.scan()
     assert len(refusal.projects) == 3
+
+
+def test_credentials_that_no_stack_has_go(life, graveyard, monkeypatch):
+    """An engine died after it had stored them, before it stored the stack, or its new ones."""
+    trusts: list[str] = []
+    monkeypatch.setattr(LocalKeystone, "delete_trust", lambda _self, trust_id: trusts.append(trust_id), raising=False)
+    life.create(hot({"a": resource("1")}))
+    kept = credentials_of(life)
+    context = {"trustor_user_id": "u", "project_id": "p"}
+    young, old = (user_creds.insert({**context, "trust_id": age}) for age in ("young", "old"))
+    table = models.user_creds
+    with session.get_engine().begin() as c:
+        long_ago = clock.utcnow() - datetime.timedelta(days=2)
+        c.execute(table.update().where(table.c.id.in_([kept, old])).values(created_at=long_ago))
+    for _scan in range(2):
+        graveyard.scan()
+    assert [user_creds.get(one) is not None for one in (kept, young, old)] == [True, True, False]
+    assert trusts == ["old"]
+    user_creds.delete(young)
+
+
+def test_a_scan_does_not_look_through_all_work_for_each_lock(life, graveyard, monkeypatch):
+    life.create(hot({name: slow() for name in "abc"}), wait=False)
+    until(lambda: all(row.engine_id for row in life.resources().values()), "all are being made")
+    under_way, looks = life.hub.under_way, []
+    monkeypatch.setattr(life.hub, "under_way", lambda: looks.append(1) or under_way())
+    monkeypatch.setattr(life.hub, "is_under_way", lambda rsrc_id: pytest.fail("one by one"))
+    graveyard.scan()
+    assert len(looks) <= 4
