@@ -13,6 +13,8 @@ from openkeel_heat.common.i18n import _
 LOG = logging.getLogger(__name__)
 
 TAG_MAX = 80
+#: What the column of a stack's time-out holds.
+MOST_MINUTES = 2**31 - 1
 _STATUSES = ("COMPLETE", "FAILED", "IN_PROGRESS")
 
 #: Names of stack fields as users filter by them, and the columns behind them.

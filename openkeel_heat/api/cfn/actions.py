@@ -11,6 +11,7 @@ from oslo_config import cfg
 from openkeel_heat.api.cfn import errors, params, views
 from openkeel_heat.common.i18n import _
 from openkeel_heat.common.identifier import HeatIdentifier
+from openkeel_heat.common.params import extract_bool
 from openkeel_heat.template import text
 
 Params = dict[str, str]
@@ -66,6 +67,10 @@ def _arguments(given: Params) -> dict[str, Any]:
         args["timeout_mins"] = given["TimeoutInMinutes"]
     if "DisableRollback" in given:
         args["disable_rollback"] = given["DisableRollback"]
+        try:
+            extract_bool("DisableRollback", given["DisableRollback"])
+        except ValueError as error:
+            raise errors.InvalidParameterValue(error) from error
     if given.get("OnFailure") == "DO_NOTHING":
         args["disable_rollback"] = "true"
     elif given.get("OnFailure") in ("ROLLBACK", "DELETE"):

@@ -14,6 +14,7 @@ from oslo_config import cfg
 from webob import exc
 
 from openkeel_heat.api.native import arguments as checks
+from openkeel_heat.common import params
 from openkeel_heat.common.i18n import _
 from openkeel_heat.template import limits, text
 
@@ -30,8 +31,6 @@ OWN_KEYS = frozenset(
         "files_container",
     )
 )
-#: What the column of a stack's time-out holds.
-_MOST_MINUTES = 2**31 - 1
 #: Sections of an environment that are mappings.
 _MAPPINGS = ("parameters", "resource_registry", "parameter_defaults", "parameter_merge_strategies")
 
@@ -56,8 +55,8 @@ def _limits() -> limits.Limits:
 
 def _minutes(value: Any) -> int | None:
     minutes = checks.integer("timeout_mins", value)
-    if minutes is not None and minutes > _MOST_MINUTES:
-        raise exc.HTTPBadRequest(_("timeout_mins may not be more than %d") % _MOST_MINUTES)
+    if minutes is not None and minutes > params.MOST_MINUTES:
+        raise exc.HTTPBadRequest(_("timeout_mins may not be more than %d") % params.MOST_MINUTES)
     return minutes
 
 
@@ -109,14 +108,18 @@ class InstantiationData:
             return text.parse(given, limits=_limits())
 
     @staticmethod
-    def _adopted(data: Any) -> dict[str, Any]:
+    def _adopted(data: Any) -> dict[str, Any] | None:
         if not isinstance(data, str):
             raise _wrong_type("adopt_stack_data", "string")
         bounds = _limits()
         try:
-            template = text.simple_parse(data, limits=bounds)["template"]
+            template: Any = text.simple_parse(data, limits=bounds)["template"]
         except (ValueError, KeyError) as error:
             raise exc.HTTPBadRequest(_("Invalid adopt data: %s") % error) from error
+        if template is not None and not isinstance(template, dict):
+            raise exc.HTTPBadRequest(
+                _("Invalid adopt data: %s") % _("The template is not a JSON object or YAML mapping.")
+            )
         text.check_size(str(template), bounds.max_template_size)
         return template
 

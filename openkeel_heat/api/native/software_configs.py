@@ -11,6 +11,7 @@ from openkeel_heat.api import policy
 from openkeel_heat.api.native import arguments
 from openkeel_heat.api.request import Request
 from openkeel_heat.common import exceptions
+from openkeel_heat.common.i18n import _
 
 FIELDS = ("name", "group", "config", "inputs", "outputs", "options")
 
@@ -32,6 +33,10 @@ def index(req: Request) -> dict[str, Any]:
 
 
 def create(req: Request, body: dict[str, Any]) -> dict[str, Any]:
+    for name in ("inputs", "outputs"):
+        given = body.get(name) or []
+        if not (isinstance(given, list) and all(isinstance(schema, dict) for schema in given)):
+            raise exc.HTTPBadRequest(_('"%s" must be a list of mappings') % name)
     made = req.rpc.create_software_config(req.context, **{name: body.get(name) for name in FIELDS})
     return {"software_config": made}
 

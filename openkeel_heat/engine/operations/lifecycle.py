@@ -237,12 +237,19 @@ def abandon(runtime: Runtime, context: Any, identity: Mapping[str, str], really:
 
 
 # actions ------------------------------------------------------------------------------------------------------------
+def check_not_deleting(stack: Stack) -> None:
+    """Nothing but another deletion goes over a deletion: the stack would stay, without what it was made of."""
+    if (stack.action, stack.status) == (stack.DELETE, stack.IN_PROGRESS):
+        raise exceptions.ActionInProgress(stack_name=stack.name, action=stack.action)
+
+
 def act(
     runtime: Runtime, context: Any, identity: Mapping[str, str], action: str, holder: tuple[int, str] | None = None
 ) -> None:
     """Begin SUSPEND, RESUME or CHECK. A stack that is suspended (resumed) already is left alone."""
     for _attempt in range(_TRIES):
         stack = migrate.stack_to_change(runtime, context, identity)
+        check_not_deleting(stack)
         if action != stack.CHECK:
             lookup.enforce_types(stack)
             if stack.state == (action, stack.COMPLETE):

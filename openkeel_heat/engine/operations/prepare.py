@@ -29,7 +29,10 @@ def parse_args(args: Mapping[str, Any] | None) -> dict[str, Any]:
     """Keyword arguments of a Stack from the ``args`` of a call."""
     from openkeel_heat.template import text
 
-    return parameters.extract_args(args or {}, text.simple_parse)
+    keywords = parameters.extract_args(args or {}, text.simple_parse)
+    if keywords.get("timeout_mins", 0) > parameters.MOST_MINUTES:
+        raise exceptions.Invalid(reason=_("timeout_mins may not be more than %d") % parameters.MOST_MINUTES)
+    return keywords
 
 
 def fetch_files(context: Any, files: Files | None, container: str | None) -> dict[str, str]:
@@ -144,9 +147,28 @@ def check_deferred_auth(context: Any, stack: Stack) -> None:
 def _adopt_parameters(params: Params | None, adopt_data: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters of the adopted stack, under those given by hand."""
     params = dict(params or {})
-    adopted = (adopt_data.get("environment") or {}).get(_PARAMETERS) or {}
+    environment = _adopted_map(adopt_data, "environment")
+    adopted = _adopted_map(environment, _PARAMETERS, "environment.")
     params[_PARAMETERS] = {**adopted, **(params.get(_PARAMETERS) or {})}
     return params
+
+
+def _adopted_map(data: Mapping[str, Any], name: str, above: str = "") -> Mapping[str, Any]:
+    """A part of adopt data; what is null, or lacks, is empty."""
+    found = data.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise exceptions.Invalid(reason=_('"%s" of the adopt data must be a mapping') % f"{above}{name}")
+    return found
+
+
+def _check_adopted_resources(data: Mapping[str, Any], above: str = "") -> None:
+    """Resources of adopt data are mappings by name, those of nested stacks have resources themselves."""
+    resources = _adopted_map(data, "resources", above)
+    for name in resources:
+        inside = f"{above}resources."
+        _check_adopted_resources(_adopted_map(resources, name, inside), f"{inside}{name}.")
 
 
 def new_stack(
@@ -170,6 +192,7 @@ def new_stack(
     if "adopt_stack_data" in keywords:
         if not cfg.CONF.enable_stack_adopt:
             raise exceptions.NotSupported(feature="Stack Adopt")
+        _check_adopted_resources(keywords["adopt_stack_data"])
         params = _adopt_parameters(params, keywords["adopt_stack_data"])
     compiled = new_template(context, template, params, files, environment_files, files_container, template_id)
     check_new_name(context, stack_name, nested=owner_id is not None)

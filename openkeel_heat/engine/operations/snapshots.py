@@ -100,6 +100,7 @@ def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], snapshot
 
 def restore(runtime: Runtime, context: Any, identity: Mapping[str, str], snapshot_id: str) -> None:
     stack = migrate.stack_to_change(runtime, context, identity)
+    lifecycle.check_not_deleting(stack)
     lookup.enforce_types(stack)
     row = get_row(snapshot_id, stack.id, stack.name)
     if row.status != "COMPLETE":

@@ -24,6 +24,10 @@ WRONG_TYPES: list[tuple[dict[str, Any], str]] = [
     ({"template_url": "file:///etc/passwd"}, "Could not retrieve template: Invalid URL scheme file"),
     ({"adopt_stack_data": {}}, '"adopt_stack_data" must be a string'),
     ({"adopt_stack_data": "- a"}, "Invalid adopt data: The template is not a JSON object or YAML mapping."),
+    (
+        {"adopt_stack_data": '{"template": "x"}'},
+        "Invalid adopt data: The template is not a JSON object or YAML mapping.",
+    ),
     ({"files": ["x"]}, '"files" must be a mapping'),
     ({"files": "x"}, '"files" must be a mapping'),
     ({"files": {"a.yaml": 1}}, '"files" must be a mapping of strings'),
@@ -72,6 +76,15 @@ def test_tags_of_a_wrong_type(engine: Any, tags: Any) -> None:
     )
     assert reply.status == 400
     assert reply.json["error"] == {"type": "AttributeError", "traceback": None}
+
+
+@pytest.mark.parametrize("field", ["inputs", "outputs"])
+@pytest.mark.parametrize("given", ["x", 5, True, {"name": "a"}, ["a"], [{"name": "a"}, None]], ids=str)
+def test_inputs_and_outputs_of_a_wrong_type(engine: Any, field: str, given: Any) -> None:
+    path = "/v1/test_tenant_id/software_configs"
+    reply = harness.request(harness.native(engine), "POST", path, {"name": "c", field: given})
+    assert (reply.status, reply.json["error"].get("message")) == (400, f'"{field}" must be a list of mappings')
+    assert engine.sent == []
 
 
 @pytest.mark.parametrize("field", ["parameters=[]", 'parameters=""', 'environment_files=""', "environment_files={}",

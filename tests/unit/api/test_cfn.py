@@ -91,6 +91,16 @@ def test_no_stack_named(engine: Any, action: str) -> None:
     assert engine.sent == []
 
 
+@pytest.mark.parametrize("action", ["CreateStack", "UpdateStack"])
+@pytest.mark.parametrize("value", ["", "maybe", "1"])
+def test_a_flag_is_true_or_false(engine: Any, action: str, value: str) -> None:
+    given = {"Action": action, "StackName": "s1", "TemplateBody": TEMPLATE, "DisableRollback": value}
+    reply = harness.request(harness.cfn(engine), "GET", "/v1/?" + urlencode(given))
+    assert error_of(reply) == (400, "InvalidParameterValue")
+    assert f'Unrecognized value "{value}" for "DisableRollback", acceptable values are: true, false.' in reply.text
+    assert engine.sent == []
+
+
 def test_template_that_is_not_valid(engine: Any) -> None:
     """Heat: 200."""
     engine.answers = {**engine.answers, "validate_template": {"Error": "The Referenced Attribute is wrong"}}

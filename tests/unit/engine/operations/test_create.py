@@ -54,6 +54,11 @@ REFUSALS = {
     ),
     "a missing reference": ({"template": hot({"x": value({"get_resource": "no"})})}, "InvalidTemplateReference", "no"),
     "a bad timeout": ({"args": {"timeout_mins": -1}}, "ValueError", "Invalid timeout value -1"),
+    "a timeout that no database holds": (
+        {"args": {"timeout_mins": "99999999999"}},
+        "Invalid",
+        "Data supplied was not valid: timeout_mins may not be more than 2147483647",
+    ),
     "bad tags": ({"args": {"tags": "a"}}, "ValueError", "Invalid tags, not a list: a"),
     "one name for two": (
         {"template": hot({"p": value()}, parameters={"p": {"type": "string", "default": "d"}})},

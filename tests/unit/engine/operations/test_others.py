@@ -75,6 +75,25 @@ def test_no_snapshot_of_a_running_stack(service: Any) -> None:
     assert service.state(identity) == "DELETE_COMPLETE"
 
 
+@pytest.mark.parametrize("method", ["stack_suspend", "stack_resume", "stack_check", "stack_restore"])
+def test_a_deletion_is_not_gone_over(service: Any, method: str) -> None:
+    """It would be cut off, and the stack would stay, without what it was made of."""
+    slow = {"type": "OS::Heat::TestResource", "properties": {"action_wait_secs": {"delete": 1}}}
+    identity = service.create(hot({"s": slow}))
+    more = {}
+    if method == "stack_restore":
+        made = service.call("stack_snapshot", stack_identity=identity, name="s")
+        assert service.state(identity) == "SNAPSHOT_COMPLETE"
+        more = {"snapshot_id": made["id"]}
+    service.call("delete_stack", stack_identity=identity)
+    error = service.refused(method, stack_identity=identity, **more)
+    assert (type(error).__name__, str(error)) == (
+        "ActionInProgress",
+        f"Stack {identity['stack_name']} already has an action (DELETE) in progress.",
+    )
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
 # abandon, adopt -----------------------------------------------------------------------------------------------------
 def test_abandon_and_adopt(service: Any, config: Any) -> None:
     template = hot({"r": {"type": "OS::Heat::RandomString"}}, outputs={"o": {"value": {"get_attr": ["r", "value"]}}})
@@ -101,6 +120,55 @@ def test_abandon_and_adopt(service: Any, config: Any) -> None:
     adopted = service.call("create_stack", **arguments)
     assert service.state(adopted) == "ADOPT_COMPLETE"
     assert service.outputs(adopted) == {"o": text}
+
+
+ADOPTED = {"name": "x", "resources": {"r": {"resource_id": "id", "resource_data": {}}}, "environment": {}}
+
+
+@pytest.mark.parametrize(
+    "part, name",
+    [
+        ({"resources": ["r"]}, "resources"),
+        ({"resources": "r"}, "resources"),
+        ({"resources": {"r": 5}}, "resources.r"),
+        ({"resources": {"g": {"resources": [1]}}}, "resources.g.resources"),
+        ({"resources": {"g": {"resources": {"0": "x"}}}}, "resources.g.resources.0"),
+        ({"environment": "x"}, "environment"),
+        ({"environment": {"parameters": [1]}}, "environment.parameters"),
+    ],
+    ids=str,
+)
+def test_data_that_are_none_of_an_adoption(service: Any, config: Any, part: Any, name: str) -> None:
+    config(enable_stack_adopt=True)
+    template = hot({"r": {"type": "OS::Heat::RandomString"}})
+    before = service.census()
+    error = service.refused(
+        "create_stack",
+        stack_name="none",
+        template=template,
+        params={},
+        files={},
+        args={"adopt_stack_data": json.dumps({**ADOPTED, "template": template, **part})},
+    )
+    assert type(error).__name__ == "Invalid"
+    assert str(error) == f'Data supplied was not valid: "{name}" of the adopt data must be a mapping'
+    assert service.census() == before
+
+
+@pytest.mark.parametrize("data", [{}, {"g": None}, {"g": {}}, {"g": {"resources": {}}}], ids=str)
+def test_an_adoption_without_data_of_a_nested_stack(service: Any, config: Any, data: Any) -> None:
+    """What is in it is not adopted, as what is in the stack itself: it is not made anew, and nobody waits for it."""
+    config(enable_stack_adopt=True)
+    group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": value()}}
+    template = hot({"g": group})
+    adopted = service.create(
+        template, args={"adopt_stack_data": json.dumps({**ADOPTED, "template": template, "resources": data})}
+    )
+    shown = service.show(adopted)
+    assert (shown["stack_action"], shown["stack_status"]) == ("ADOPT", "FAILED")
+    assert "resources.g.resources[0]: Resource ID was not provided." in shown["stack_status_reason"]
+    service.call("delete_stack", stack_identity=adopted)
+    assert service.state(adopted) == "DELETE_COMPLETE"
 
 
 # preview, validate --------------------------------------------------------------------------------------------------
