@@ -84,20 +84,25 @@ def _zaqar_queue(context: Any, data: dict[str, Any], project: str | None, queue_
     return zaqar.queue(queue_name)
 
 
-def _place(url: Any) -> list[str]:
-    """Container and name of the object at a URL."""
-    found = parse.urlparse(url or "").path.split("/")[-2:]
-    if len(found) < 2 or any(part in ("", ".", "..") for part in found):
-        raise ValueError(_("%s is not the URL of an object") % url)
-    return found
+def _place(url: Any) -> list[str] | None:
+    """Container and name of the object at a URL; None for what is no such URL."""
+    try:
+        found = parse.urlparse(url).path.split("/")[-2:] if isinstance(url, str) else []
+    except ValueError:
+        return None
+    return None if len(found) < 2 or any(part in ("", ".", "..") for part in found) else found
 
 
 def swift_signal(context: Any, deployment: Any, signal_url: Any) -> tuple[Any, str] | None:
     """(details, when) of a signal newer than the last one seen, from the object that the server writes.
 
-    What the server wrote may be no signal: ``signal_body.Unreadable``.
+    What the server wrote may be no signal: ``signal_body.Unreadable``. A deployment that no resource made may have
+    anything as its URL: nobody can have left a signal there.
     """
-    container, name = _place(signal_url)
+    place = _place(signal_url)
+    if place is None:
+        return None
+    container, name = place
     plugin = context.clients.client_plugin("swift")
     swift = plugin.client()
     try:
