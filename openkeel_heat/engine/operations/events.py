@@ -12,6 +12,9 @@ from openkeel_heat.engine import hidden
 from openkeel_heat.engine.operations import formats, lookup
 from openkeel_heat.engine.stack import Stack
 
+#: A depth that every database takes for a number; nothing is as deep.
+_DEEPEST = 2**31 - 1
+
 
 def list_events(
     context: Any,
@@ -29,7 +32,9 @@ def list_events(
         if nested_depth:
             root = identities[row.id]
             below = stacks.list_descendants(
-                row.id, show_deleted=row.deleted_at is not None, max_depth=int(nested_depth)
+                row.id,
+                show_deleted=row.deleted_at is not None,
+                max_depth=min(int(nested_depth), _DEEPEST),
             )
             identities.update((one.id, _identity(one)) for one in below)
         rows = events.list_by_stacks(list(identities), filters=filters, properties=in_full, **page)

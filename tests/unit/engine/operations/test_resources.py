@@ -72,6 +72,7 @@ def test_events(service: Any, tree: Any) -> None:
     every = service.call("list_events", stack_identity=tree, nested_depth=2)
     assert len(own) == 6 and len(every) > 6 + 8
     assert all(event["root_stack_id"] == tree for event in every)
+    assert service.call("list_events", stack_identity=tree, nested_depth=10**30) == every  # more than databases hold
     page = service.call("list_events", stack_identity=tree, nested_depth=2, limit=3)
     rest = service.call(
         "list_events", stack_identity=tree, nested_depth=2, marker=page[-1]["event_identity"]["path"].rpartition("/")[2]
