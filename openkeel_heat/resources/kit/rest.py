@@ -68,6 +68,8 @@ class RestResource(Resource):
     repeatable_update = True
 
     _looks = 0
+    #: How often in a row it was in a failed state while it was to go; None: it was in no other one yet.
+    _failures_to_leave: int | None = None
     _seen: tuple[float, dict[str, Any]] | None = None
 
     def __init_subclass__(cls, **more: Any) -> None:
@@ -318,6 +320,7 @@ class RestResource(Resource):
     def handle_delete(self) -> Any:
         if not self.has_object():
             return None
+        self._failures_to_leave = None
         with self._default_client_plugin().ignore_not_found:
             self._call("DELETE", self.object_path())
             return self.resource_id if self.api_object.deletes_slowly else None
@@ -327,8 +330,27 @@ class RestResource(Resource):
         if not deleted:
             return True
         with self._default_client_plugin().ignore_not_found:
-            return self.is_deleted(self.observe(leaving=True))
+            shown = self.observe(leaving=True)
+            if self.is_deleted(shown):
+                return True
+            self._expect_leaving(shown)
+            return False
         return True
+
+    def _expect_leaving(self, shown: dict[str, Any]) -> None:
+        """One whose deletion has failed is not waited for until the time of the stack is over.
+
+        It was in another state since its deletion was asked for, and is seen twice in this one: what had failed before
+        may go on saying so until it is gone.
+        """
+        field = self.api_object.status
+        status = str(shown.get(field)) if field else ""
+        if status not in self.api_object.failed:
+            self._failures_to_leave = 0
+        elif self._failures_to_leave is not None:
+            self._failures_to_leave += 1
+            if self._failures_to_leave > 1:
+                raise self._error_of(shown, status)
 
     def is_deleted(self, shown: dict[str, Any]) -> bool:
         """Whether an object that the service still shows is gone all the same."""

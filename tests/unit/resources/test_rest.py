@@ -132,6 +132,22 @@ def test_a_life(cloud: FakeCloud, service: RestServer, widgets: Collection) -> N
     assert widgets.objects == {}
 
 
+def test_a_deletion_that_fails_is_not_waited_for(cloud: FakeCloud, service: RestServer, widgets: Collection) -> None:
+    widget = created(cloud)
+    widgets.deleting = ["PENDING_DELETE", "PENDING_DELETE", *["ERROR"] * 20]
+    with pytest.raises(exceptions.ResourceFailure, match="Went to status ERROR"):
+        drive(lifecycle.delete(widget), widget)
+    assert widget.state == ("DELETE", "FAILED")
+    widgets.deleting = []
+    assert drive(lifecycle.delete(widget), widget).short[-1] == "DELETE_COMPLETE"
+
+
+def test_one_that_had_failed_before_is_waited_for(cloud: FakeCloud, service: RestServer, widgets: Collection) -> None:
+    widget = created(cloud)
+    widgets.deleting = ["ERROR", "ERROR", "ERROR", "ERROR"]
+    assert drive(lifecycle.delete(widget), widget).short[-1] == "DELETE_COMPLETE"
+
+
 def test_without_a_state_an_action_is_one_request(cloud: FakeCloud, service: RestServer) -> None:
     service.collection("/plains", "plain")
     plain = created(cloud, kind="Plain", size=1)
