@@ -82,7 +82,17 @@ def _listen(host: str, port: int, backlog: int, tcp_keepidle: int | None) -> soc
 
 
 class _Headers(cheroot_server.HeaderReader):
-    """Takes no header whose name could pass for another's: an underscore is a hyphen in the environment."""
+    """Takes no header whose name could pass for another's: an underscore is a hyphen in the environment.
+
+    A length is digits and nothing else, as for whoever stands before this server: ``1_2`` and ``+12`` are numbers to
+    Python only, and where two take different bodies for one, the second holds a request that nobody looked at.
+    """
+
+    def __call__(self, rfile: Any, hdict: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = super().__call__(rfile, hdict)
+        if not found.get(b"Content-Length", b"0").isdigit():
+            raise ValueError("Malformed Content-Length Header.")
+        return found
 
     def _allow_header(self, key_name: bytes) -> bool:
         return b"_" not in key_name

@@ -116,6 +116,14 @@ def test_bodies_beyond_any_limit_are_not_read(api: server.ApiServer, app: App) -
     assert app.environs == []
 
 
+@pytest.mark.parametrize("length", ["1_0", "+10", "-1", "0x0a", "10 10", "\u0661", ""])
+def test_a_length_is_digits(api: server.ApiServer, app: App, length: str) -> None:
+    """Where a proxy takes another body for the first, a second request could hide in it."""
+    head = f"POST /read HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    assert raw(api, head.encode() + b"0123456789").startswith(b"HTTP/1.1 400 ")
+    assert app.environs == []
+
+
 @pytest.mark.parametrize("framing", ["Content-Length: 10\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\na\r\n{"])
 def test_a_body_that_stops_coming_is_answered_once(api: server.ApiServer, framing: str) -> None:
     api._server.timeout = 0.3
