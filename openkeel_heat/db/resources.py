@@ -218,6 +218,13 @@ def update(
 
 
 @operation
+def set_physical_id(c: Connection, resource_id: int, physical_id: str | None, engine_id: str | None) -> bool:
+    """Write the id of the physical object; False when the engine (None: any) does not hold the resource any more."""
+    fence = {} if engine_id is None else {"engine_id": engine_id}
+    return bool(sql.update(c, _resource, {"nova_instance": physical_id}, id=resource_id, **fence))
+
+
+@operation
 def set_metadata(
     c: Connection,
     resource_id: int,

@@ -23,7 +23,10 @@ class DbResourceStore:
     """Stateless: one for the process."""
 
     def set_physical_id(self, resource: Resource, physical_id: str | None) -> None:
-        resources.update(_key(resource), {"nova_instance": physical_id})
+        """An engine that slept over it, and lost the resource, leaves the object alone that another one has made."""
+        held_here = resource.record.engine_id if resource.record.engine_id == self.engine_id() else None
+        if not resources.set_physical_id(_key(resource), physical_id, held_here) and held_here is not None:
+            raise exceptions.UpdateInProgress(resource.name)
 
     def engine_id(self) -> str | None:
         from openkeel_heat.engine.operations import runtime

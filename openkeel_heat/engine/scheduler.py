@@ -478,7 +478,12 @@ class Scheduler:
         except BaseException as exc:
             self._finish(task, None, exc)
         else:
-            self._park(task, wanted)
+            try:
+                self._park(task, wanted)
+            except Exception as exc:  # that is nothing to wait for
+                with self._lock:
+                    task._wake, task._pending = None, task._pending or exc
+                    self._make_ready(task)
 
     def _park(self, task: Task, wanted: Any) -> None:
         if isinstance(wanted, Signal):

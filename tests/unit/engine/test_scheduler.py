@@ -34,6 +34,24 @@ def test_runs_to_the_end_and_keeps_the_result(scheduler):
     assert len(scheduler) == 0 and not scheduler.has("a")
 
 
+@pytest.mark.parametrize("nonsense", [object(), "1", Pause("1"), Pause(1, wake_on=[])])
+def test_a_task_that_waits_for_nonsense_is_told(scheduler, nonsense):
+    """It may come from a plugin; a thread that ends over it would leave the task waiting for ever."""
+    told = []
+
+    def work():
+        try:
+            yield nonsense
+        except (AttributeError, TypeError) as error:
+            told.append(error)
+        yield 0.001
+        return "result"
+
+    task = scheduler.submit(work())
+    assert scheduler.drain(5)
+    assert len(told) == 1 and task.result == "result"
+
+
 def test_two_thousand_waiting_tasks_need_no_thread(scheduler):
     reached = []
 

@@ -13,7 +13,9 @@ from openkeel_heat.db import nodes, services, snapshots, stacks, sync_points, te
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine import templates as compiled
 from openkeel_heat.engine.convergence.locks import Liveness
+from openkeel_heat.engine.convergence.recovery import Recovery
 from openkeel_heat.engine.stack import Stack
+from openkeel_heat.resources.heat.test_resource import TestResource
 from tests.fixtures import templates
 from tests.fixtures.polling import until
 from tests.unit.engine.convergence.life import DEAD, Life, lose, slow
@@ -100,3 +102,26 @@ def test_an_engine_that_fell_silent_is_asked_before_its_work_is_taken(engine, le
     liveness = Liveness("me", lambda one: asked.append(one) or left == "silent")
     assert liveness.is_alive(engine_id) == (left == "silent")
     assert bool(asked) == (left != "good-bye")
+
+
+def test_an_engine_that_slept_over_its_creation_leaves_the_id_of_another_ones_object(life, monkeypatch):
+    """It made an object, too; only what the holder has made is what others refer to."""
+    woken = []
+
+    def create(self):
+        if woken:
+            return clock.utcnow(), 0
+        woken.append(self)
+        row = life.resources()["a"]
+        values = {"engine_id": None, "status": "COMPLETE", "nova_instance": "theirs"}
+        nodes.apply(life.id, None, [Write(row.id, row.engine_id, row.atomic_key, values)])
+        self.resource_id_set("mine")
+
+    monkeypatch.setattr(TestResource, "deferred_resource_id", False)
+    monkeypatch.setattr(TestResource, "handle_create", create)
+    life.create(hot({"a": resource("1")}), wait=False)
+    until(lambda: woken and not life.hub.under_way(), "it has found out")
+    assert life.resources()["a"].nova_instance == "theirs"
+    looking = Recovery(life.hub)
+    until(lambda: looking.scan() or life.row.status == "COMPLETE", "complete")
+    assert life.resources()["a"].nova_instance == "theirs"
