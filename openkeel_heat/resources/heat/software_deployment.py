@@ -248,15 +248,16 @@ class SoftwareDeployment(DerivedConfig):
 
     def _server_exists(self, sd: Mapping[str, Any]) -> bool:
         """Whether the server is there: as Nova says; where there is no Nova, whether it is a resource of a stack."""
-        nova = self.client_plugin("nova")
-        if nova is None:
-            if self.stack.software.knows_server(self, sd["server_id"]):
-                return True
-            raise exception.ClientNotAvailable(client_name="nova")
         try:
+            nova = self.client_plugin("nova")
+            if nova is None:
+                raise exception.ClientNotAvailable(client_name="nova")
             nova.get_server(sd["server_id"])
         except exception.EntityNotFound:
             return False
+        except exception.ClientNotAvailable:
+            if not self.stack.software.knows_server(self, sd["server_id"]):
+                raise
         return True
 
     def _delete_resource(self) -> None:

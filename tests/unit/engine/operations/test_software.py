@@ -481,6 +481,21 @@ def test_metadata_of_a_server(service: Any) -> None:
     assert service.state(identity) == "DELETE_COMPLETE"
 
 
+def test_a_server_of_the_stack_is_waited_for_where_there_is_no_nova(service: Any) -> None:
+    """Also with the last deployment, that of the deletion."""
+    both = deployment("HEAT_SIGNAL", server={"get_resource": "s"}, actions=["CREATE", "DELETE"])
+    identity = service.create(template(s=DEPLOYED_SERVER, d=both), wait=False)
+    assert poll(lambda: resource(service, identity, "s")["physical_resource_id"])
+    server = resource(service, identity, "s")["physical_resource_id"]
+    assert deployed(service, server)["action"] == "CREATE"
+    signal(service, identity, "d", {})
+    assert service.state(identity) == "CREATE_COMPLETE"
+    service.call("delete_stack", stack_identity=identity)
+    assert deployed(service, server)["action"] == "DELETE"
+    signal(service, identity, "d", {})
+    assert service.state(identity) == "DELETE_COMPLETE"
+
+
 def test_the_user_of_a_server_reaches_that_only(service: Any) -> None:
     identity = service.create(template(s=DEPLOYED_SERVER, other=DEPLOYED_SERVER))
     section = resource(service, identity, "s")["metadata"]["os-collect-config"]["heat"]
