@@ -46,9 +46,24 @@ def steps(stack: Any, name: str, change: Callable[[Any], Any]) -> Steps:
     assert running is not None, "Updating another resource needs a running engine"
     resource = yield from _free(stack, name)
     driver = Driver(_AtOnce(stack.id), running.engine_id, resource, current=False)  # type: ignore[arg-type]
-    held = yield from _awaited(driver.drive(lifecycle.update(resource, change(resource))))
-    if held is not None:
-        yield from _awaited(driver.persist(held))
+    try:
+        held = yield from _awaited(driver.drive(lifecycle.update(resource, change(resource))))
+        if held is not None:
+            yield from _awaited(driver.persist(held))
+    except GeneratorExit:
+        raise
+    except BaseException:
+        _free_again(running, resource)
+        raise
+    _free_again(running, resource)
+
+
+def _free_again(running: Any, resource: Any) -> None:
+    """A traversal of the stack may have come to the resource meanwhile, and wait until it is called again."""
+    try:
+        running.convergence.retrigger(resource.context, resource.stack.id, resource.id)
+    except Exception:
+        LOG.exception("Who waits for %s was not called", resource)
 
 
 def _free(stack: Any, name: str) -> Generator[float | None, None, Any]:

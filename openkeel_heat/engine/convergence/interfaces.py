@@ -75,6 +75,9 @@ class ConvergenceApi(Protocol):
     def delete_snapshot(self, context: Any, stack: Any, snapshot_id: str) -> None:
         """Delete one snapshot, whose row says DELETE IN_PROGRESS already. Does not wait."""
 
+    def retrigger(self, context: Any, stack_id: str, resource_id: int) -> None:
+        """A resource is free that was held outside of traversals: call again for it in the present one."""
+
     def wake(self, key: Any) -> None:
         """A poll that waits for ``key`` may run at once. Keys: ``('hook', id)`` after a hook of a resource was
         cleared, ``('resource', id)`` when a signal or a metadata change came in; ``('stack', id)`` when a nested

@@ -13,9 +13,11 @@ import pytest
 from openkeel_heat.common import exceptions
 from openkeel_heat.db import nodes
 from openkeel_heat.db.nodes import Write
+from openkeel_heat.engine.convergence.recovery import Recovery
 from openkeel_heat.engine.side_update import HELD_SECONDS
 from openkeel_heat.engine.stack import Stack
 from tests.fixtures import templates
+from tests.fixtures.polling import until
 from tests.unit.engine.convergence.life import Life
 
 hot, resource = templates.hot, templates.resource
@@ -84,3 +86,17 @@ def test_who_is_not_there(life):
     life.create(hot({"a": resource("1")}))
     with pytest.raises(exceptions.ResourceNotFound):
         run(beside(life, "nobody", value="2"))
+
+
+def test_an_update_that_came_to_it_meanwhile_goes_on(life, monkeypatch):
+    """At once: nobody looks for what is lost."""
+    life.create(hot({"a": resource("1", action_wait_secs={"update": 0.3})}))
+    monkeypatch.setattr(Recovery, "scan", lambda self: None)
+    steps = beside(life, value="2")
+    next(steps)
+    life.update(hot({"a": resource("3")}), wait=False)
+    until(lambda: not life.hub.under_way(), "it waits for the resource")
+    assert life.resources()["a"].engine_id is not None
+    run(steps)
+    life.settle("UPDATE_COMPLETE", 10)
+    assert life.resources()["a"].stored_properties["value"] == "3"
