@@ -68,8 +68,13 @@ def cancel_running(hub: Convergence, context: Any, stack_id: str, current: str |
         current = state["current_traversal"] or "" if state else ""
     hub.cancel_former(stack_id, current)
     for engine_id in resources.engines_of_stack(stack_id):
-        if engine_id != hub.engine_id and hub.worker_client is not None:
-            try:
-                hub.worker_client.cancel_check_resource(context, stack_id, engine_id)
-            except Exception:
-                LOG.exception("Engine %s was not told to cancel stack %s", engine_id, stack_id)
+        cancel_at(hub, context, stack_id, engine_id)
+
+
+def cancel_at(hub: Convergence, context: Any, stack_id: str, engine_id: str) -> None:
+    """Let another engine cancel the nodes of the stack's former traversals. Recovery sends a lost message again."""
+    if engine_id != hub.engine_id and hub.worker_client is not None:
+        try:
+            hub.worker_client.cancel_check_resource(context, stack_id, engine_id)
+        except Exception:
+            LOG.exception("Engine %s was not told to cancel stack %s", engine_id, stack_id)

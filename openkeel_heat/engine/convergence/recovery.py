@@ -6,7 +6,7 @@ A scan looks at eight things. It costs eight statements when nothing is under wa
 locked resources     whose engine is dead are taken over (compare-and-swap on engine and atomic key) and gone on with
 stacks IN_PROGRESS   nodes that have all inputs, have not reported and are in nobody's hands are run again, once they
                      were seen so twice; a start that was cut is made again; a traversal that is done is completed; a
-                     stack whose time is over is failed
+                     stack whose time is over is failed; a deletion tells once more those whose work it cancels
 orphans              locks in this engine's own name that no task of it knows are gone on with
 snapshots            whose deletion nobody is about are deleted; those whose traversal was cut off are failed
 left-overs           of stacks whose last state was written, but not cleared away (Python Heat takes several steps)
@@ -32,7 +32,7 @@ from openkeel_heat.common import clock
 from openkeel_heat.db import recovery, sync_points
 from openkeel_heat.db.traversals import fail_snapshot
 from openkeel_heat.engine import credentials
-from openkeel_heat.engine.convergence import completion, plan, scalings, traversal
+from openkeel_heat.engine.convergence import cancel, completion, plan, scalings, traversal
 from openkeel_heat.engine.convergence.plan import Node
 from openkeel_heat.engine.convergence.state import Traversal, Visit
 from openkeel_heat.engine.scheduler import Stopped
@@ -321,7 +321,8 @@ def look_at_stack(hub: Convergence, stack_id: str, suspects: set[Any] | None = N
 
 def _lost_nodes(hub: Convergence, found: Traversal, points: Any, inputs: Any, suspects: set[Any]) -> set[Any]:
     busy: set[Any] = set()
-    for holder in recovery.holders(found.stack_id):
+    holders = recovery.holders(found.stack_id)
+    for holder in holders:
         busy.update((holder["id"], holder["replaces"]))
     for visit in hub.under_way():
         busy.add(visit.node.rsrc_id)
@@ -339,7 +340,24 @@ def _lost_nodes(hub: Convergence, found: Traversal, points: Any, inputs: Any, su
     if again:
         LOG.info("Stack %s: %d nodes were lost and are run again", found.stack.name, len(again))
         hub.dispatch(found, again)
-    return lost
+    return lost | _cancel_again(hub, found, holders, suspects)
+
+
+def _cancel_again(hub: Convergence, found: Traversal, holders: Any, suspects: set[Any]) -> set[Any]:
+    """A deletion waits for what other engines hold: they may not have heard that it is to be cancelled.
+
+    Whoever deletes what it holds is not disturbed (Python Heat would cancel that, too).
+    """
+    if found.action != "DELETE":
+        return set()
+    marks = {
+        ("held", found.id, one["id"], one["atomic_key"]): one["engine_id"]
+        for one in holders
+        if one["engine_id"] != hub.engine_id and one["action"] != "DELETE"
+    }
+    for engine_id in {marks[mark] for mark in marks.keys() & suspects}:
+        cancel.cancel_at(hub, found.context, found.stack_id, engine_id)
+    return set(marks)
 
 
 def _cut_start(hub: Convergence, found: Traversal, suspects: set[Any]) -> set[Any]:

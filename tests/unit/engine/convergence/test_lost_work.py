@@ -102,6 +102,29 @@ def test_a_message_of_a_former_traversal_does_nothing(life):
     assert life.resources()["a"].atomic_key == before.atomic_key
 
 
+@pytest.mark.parametrize("does", ["CREATE", "DELETE"])
+def test_a_lost_word_to_cancel_is_repeated(life, graveyard, monkeypatch, does):
+    """A deletion need not wait until another engine has made what is to be deleted; it waits while that is deleted."""
+    alive, told = str(uuid.uuid4()), []
+
+    class Worker:
+        def cancel_check_resource(self, context: Any, stack_id: str, engine_id: str) -> None:
+            told.append((stack_id, engine_id))
+
+    life.create(hot({"a": resource("1")}))
+    row = life.resources()["a"]
+    nodes.apply(life.id, None, [Write(row.id, None, row.atomic_key, {"engine_id": alive, "action": does})])
+    monkeypatch.setattr(life.hub, "worker_client", Worker())
+    life.client.delete_stack(life.engine.context(), life.identity, cast=False)
+    until(lambda: not life.hub.under_way(), "it waits for the resource")
+    assert told == [(life.id, alive)]
+    for _scan in range(2):
+        graveyard.scan()
+    assert told == [(life.id, alive)] * (2 if does == "CREATE" else 1)
+    recovery.steal(row.id, life.resources()["a"].atomic_key, alive, None)
+    until(lambda: graveyard.scan() or life.row.deleted_at, "deleted")
+
+
 # what others left ---------------------------------------------------------------------------------------------------
 
 
