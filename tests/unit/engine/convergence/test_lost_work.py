@@ -113,7 +113,11 @@ def test_a_lost_word_to_cancel_is_repeated(life, graveyard, monkeypatch, does):
 
     life.create(hot({"a": resource("1")}))
     row = life.resources()["a"]
-    nodes.apply(life.id, None, [Write(row.id, None, row.atomic_key, {"engine_id": alive, "action": does})])
+    nodes.apply(
+        life.id,
+        None,
+        [Write(row.id, None, row.atomic_key, {"engine_id": alive, "action": does, "status": "IN_PROGRESS"})],
+    )
     monkeypatch.setattr(life.hub, "worker_client", Worker())
     life.client.delete_stack(life.engine.context(), life.identity, cast=False)
     until(lambda: not life.hub.under_way(), "it waits for the resource")
