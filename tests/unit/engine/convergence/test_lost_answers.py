@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A database that commits, but whose connection breaks before it says so: operations are tried again as a whole.
+"""A database whose connection breaks after each commit, before it says so; or that refuses each commit once.
 
-Each finds out that it was done; nothing is done twice, nothing is taken for somebody else's work, and nothing waits for
-recovery, which looks for nothing here.
+Operations are tried again as a whole. Each finds out whether it was done; nothing is done twice, nothing is taken for
+somebody else's work, and nothing waits for recovery, which looks for nothing here.
 """
 
 from __future__ import annotations
 
 import collections
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -30,10 +31,22 @@ class EveryAnswerIsLost(session.Watcher):
             raise db_exc.DBConnectionError()
 
 
-@pytest.fixture
-def lossy(life, monkeypatch) -> Iterator[Life]:
+class EveryCommitIsRefused(session.Watcher):
+    """Each operation fails at its first try, and is done at its second."""
+
+    def __init__(self) -> None:
+        self._of = threading.local()
+
+    def before_commit(self, operation: str) -> None:
+        self._of.again = not getattr(self._of, "again", False)
+        if self._of.again:
+            raise db_exc.DBDeadlock()
+
+
+@pytest.fixture(params=[EveryAnswerIsLost, EveryCommitIsRefused])
+def lossy(life, monkeypatch, request) -> Iterator[Life]:
     monkeypatch.setattr(Recovery, "scan", lambda self: None)
-    with session.watching(EveryAnswerIsLost()):
+    with session.watching(request.param()):
         yield life
         if life.row.deleted_at is None:
             life.delete()
