@@ -22,8 +22,16 @@ LOG = logging.getLogger(__name__)
 
 HOT_VERSION = ("heat_template_version", "2015-04-30")
 
-#: Keys of a resource's definition that have a meaning in the template of the members.
-_DEFINITION_KEYS = ("type", "properties", "metadata", "deletion_policy", "update_policy", "depends_on")
+#: Keys of a member's definition: what they have to be, in Python's and in Heat's words.
+_DEFINITION_KINDS: dict[str, tuple[Any, str]] = {
+    "type": (str, "string"),
+    "properties": (Mapping, "object"),
+    "metadata": (Mapping, "object"),
+    "depends_on": ((str, list), "list or string"),
+    "deletion_policy": (str, "string"),
+    "update_policy": (Mapping, "object"),
+    "description": (str, "string"),
+}
 
 
 class AutoScalingResourceGroup(AutoScalingResourceGroupSchema, AutoScalingGroup):  # type: ignore[misc]
@@ -38,9 +46,10 @@ class AutoScalingResourceGroup(AutoScalingResourceGroupSchema, AutoScalingGroup)
     # the members ------------------------------------------------------
     def _get_resource_definition(self) -> dict[str, Any]:
         given = self.properties[self.RESOURCE]
-        if "type" not in given:
-            raise KeyError(_('Resource %(name)s is missing "%(type_key)s"') % {"name": "member", "type_key": "type"})
-        definition = {key: copy.deepcopy(given[key]) for key in _DEFINITION_KEYS if given.get(key) is not None}
+        _validate_definition(given)
+        definition = {
+            key: copy.deepcopy(given[key]) for key in _DEFINITION_KINDS if key in given and key != "description"
+        }
         if "depends_on" in definition:
             # The other members have names that nobody knows.
             definition["depends_on"] = []
@@ -125,3 +134,19 @@ def _output_name(key: str, path: list[Any]) -> str:
 
 def resource_mapping() -> dict[str, type[Resource]]:
     return {"OS::Heat::AutoScalingGroup": AutoScalingResourceGroup}
+
+
+def _validate_definition(given: Mapping[str, Any]) -> None:
+    """Also where there is no member yet whose template would tell."""
+    if "type" not in given:
+        raise KeyError(_('Resource %(name)s is missing "%(type_key)s"') % {"name": "member", "type_key": "type"})
+    for key, (kind, words) in _DEFINITION_KINDS.items():
+        if key in given and not isinstance(given[key], kind):
+            raise TypeError(
+                _("Resource %(name)s %(key)s type must be %(typename)s")
+                % {"name": "member", "key": key, "typename": words}
+            )
+        if key == "depends_on" and not all(isinstance(one, str) for one in given.get(key) or ()):
+            raise exception.StackValidationFailed(
+                message=_("Resource %(name)s %(key)s must be a list of strings") % {"name": "member", "key": key}
+            )

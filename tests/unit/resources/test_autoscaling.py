@@ -69,6 +69,29 @@ def all_of(steps: Any, group: Any, status: str = "COMPLETE", reason: str = "") -
 
 
 # scaling ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("size", [0, 1])
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"type": 3}, "type type must be string"),
+        ({"properties": "x"}, "properties type must be object"),
+        ({"properties": None}, "properties type must be object"),
+        ({"metadata": []}, "metadata type must be object"),
+        ({"depends_on": 1}, "depends_on type must be list or string"),
+        ({"depends_on": [1]}, "depends_on must be a list of strings"),
+        ({"deletion_policy": {}}, "deletion_policy type must be string"),
+        ({"update_policy": ""}, "update_policy type must be object"),
+        ({"description": 1}, "description type must be string"),
+    ],
+)
+def test_a_wrong_definition_is_told_of_whatever_the_size(size: int, wrong: dict[str, Any], words: str) -> None:
+    """Members have random names, and there may be none."""
+    props = {"min_size": size, "max_size": 2, "resource": {**test_resource(value="x"), **wrong}}
+    stack = FakeStack(hot({"g": {"type": "OS::Heat::AutoScalingGroup", "properties": props}}))
+    with pytest.raises(exception.StackValidationFailed, match=f"resources.g<nested_stack>: Resource member {words}$"):
+        stack["g"].validate()
+
+
 def test_a_scaling_is_told_of_and_begins_a_cooldown() -> None:
     group = group_of()
     all_of(group.adjusting(1, "change_in_capacity", None, 60), group)
