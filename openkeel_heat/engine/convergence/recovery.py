@@ -26,13 +26,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
+from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from openkeel_heat.common import clock
-from openkeel_heat.db import recovery, sync_points
-from openkeel_heat.db.traversals import fail_snapshot
-from openkeel_heat.engine import credentials
+from openkeel_heat.db import recovery, sync_points, traversals
 from openkeel_heat.engine.convergence import cancel, completion, plan, scalings, traversal
+from openkeel_heat.engine.convergence.clearing import Clearing, context_of
 from openkeel_heat.engine.convergence.plan import Node
 from openkeel_heat.engine.convergence.state import Traversal, Visit
 from openkeel_heat.engine.scheduler import Stopped
@@ -46,8 +46,6 @@ INTERVAL = 10.0  # seconds between scans
 SOON = 1.5  # the second scan after the start, which acts on what the first one saw
 SELDOM = 6  # every so many scans stacks are looked at that have nodes under way here
 LATE = 40.0  # seconds after its time-out at which a stack is failed whose clock is watched here
-CLEAN_AGAIN = datetime.timedelta(days=1)  # after its deletion a stack's project and credentials are cared for so long
-RARELY = 360  # every so many scans it looks for credentials that no stack has
 CUT_SECONDS = 30.0  # a start by another engine may take that long (Python Heat writes it piece by piece)
 
 
@@ -59,7 +57,7 @@ class Recovery:
         self.interval = interval
         self._suspects: dict[str, set[Any]] = {}
         self._former: dict[str, set[Any]] = {}
-        self._uncleaned: dict[str, int] = {}
+        self._clearing = Clearing()
         self._scans = 0
         self._lock = threading.Lock()
         self._timer: Any = None
@@ -109,16 +107,14 @@ class Recovery:
                     seen[row["id"]] = suspects
             self._former, self._suspects = self._suspects, seen
             self._leftovers(context, seen)
-            self._clean(context)
-            if self._scans % RARELY == 2:
-                self._ownerless(context)
+            self._clearing.look(context)
             scalings.look(self.hub, context, self._former, seen)
             for snapshot_id in recovery.dying_snapshots():
                 self._snapshot(context, snapshot_id, seen)
             for snapshot_id in recovery.abandoned_snapshots():
                 key = f"unmade {snapshot_id}"
                 if key in self._former:
-                    fail_snapshot(snapshot_id)
+                    traversals.fail_snapshot(snapshot_id)
                 else:
                     seen[key] = {"seen"}
 
@@ -151,24 +147,6 @@ class Recovery:
         found = self.hub.load(context, row["id"])
         if found is not None and found.id == row["traversal_id"]:
             completion.end_again(self.hub, _with_owner(self.hub, found))
-
-    def _clean(self, context: Any) -> None:
-        """Another engine may just be about it; and a Keystone that refuses need not be asked all the time."""
-        waiting = recovery.uncleaned(clock.utcnow() - CLEAN_AGAIN)
-        self._uncleaned = {stack_id: self._uncleaned.get(stack_id, 0) + 1 for stack_id in waiting}
-        for stack_id, looks in self._uncleaned.items():
-            if looks in (2, 3) or looks % SELDOM == 0:
-                try:
-                    _clean_again(context, stack_id)
-                except Exception:
-                    LOG.exception("What is left of the deleted stack %s could not be cleared away", stack_id)
-
-    def _ownerless(self, context: Any) -> None:
-        for creds_id in recovery.ownerless_credentials(clock.utcnow() - CLEAN_AGAIN):
-            try:
-                credentials.discard_ownerless(context, creds_id)
-            except Exception:
-                LOG.exception("Credentials %s, which no stack has, could not be cleared away", creds_id)
 
     def _snapshot(self, context: Any, snapshot_id: str, seen: dict[str, set[Any]]) -> None:
         from openkeel_heat.engine.convergence import snapshots
@@ -208,25 +186,6 @@ def _context() -> Any:
     from openkeel_heat.common import context
 
     return context.get_admin_context()
-
-
-def context_of(stack: Any) -> Any:
-    """The stored context of a stack's owner; an admin's where there is none."""
-    try:
-        context = stack.stored_context()
-    except Exception as exc:
-        LOG.debug("Stack %s has no usable credentials: %s", stack.id, exc)
-        return stack.context
-    return context
-
-
-def _clean_again(context: Any, stack_id: str) -> None:
-    """What an engine did not come to, or Keystone would not do, after the stack was deleted."""
-    from openkeel_heat.engine.stack import Stack
-
-    stack = Stack.load(context, stack_id)
-    LOG.info("Project and credentials of the deleted stack %s are still there", stack.name)
-    credentials.cleanup(context_of(stack), stack)
 
 
 def _with_owner(hub: Convergence, found: Traversal) -> Traversal:
@@ -387,8 +346,23 @@ def _timed_out(row: Any, more: float) -> bool:
 
 def _fail_late(hub: Convergence, stack_id: str) -> set[Any]:
     """Nobody watches this stack's clock, or whoever did could not write what came of it."""
-    found = hub.load(_context(), stack_id)
+    try:
+        found = hub.load(_context(), stack_id)
+    except db_exc.DBError:
+        raise
+    except Exception as exc:
+        LOG.exception("Stack %s has timed out, and cannot be read", stack_id)
+        _fail_unread(stack_id, str(exc))
+        return set()
     if found is not None and not found.over and found.stack.has_timed_out():
         _with_owner(hub, found)
         completion.fail(hub, found, "Timed out")
     return set()
+
+
+def _fail_unread(stack_id: str, reason: str) -> None:
+    """Nobody can go on with a stack whose template is not readable (any more); it is not in progress for ever."""
+    row = traversals.load(stack_id)
+    if row is not None and row["current_traversal"]:
+        finish = traversals.Finish(stack_id, row["current_traversal"], row["action"], "FAILED", reason, None)
+        traversals.finish(finish)

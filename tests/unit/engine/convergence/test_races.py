@@ -64,6 +64,25 @@ def test_a_failed_update_without_a_way_back(life):
     template_rows.update(former, {"template": hot({"a": resource("1")})})
 
 
+def test_a_stack_that_cannot_be_read_fails_when_its_time_is_over(life, graveyard):
+    life.create(hot({"a": resource("1")}))
+    template = life.row.raw_template_id
+    long_ago = clock.utcnow() - datetime.timedelta(days=2)
+    begun = {
+        "status": "IN_PROGRESS",
+        "action": "UPDATE",
+        "current_traversal": str(uuid.uuid4()),
+        "updated_at": long_ago,
+    }
+    stacks.update(life.id, begun)
+    template_rows.update(template, {"template": {"heat_template_version": "2099-01-01"}})
+    compiled.clear()
+    graveyard.scan()
+    assert (life.row.action, life.row.status) == ("UPDATE", "FAILED")
+    assert life.row.status_reason.startswith("The template version is invalid")
+    template_rows.update(template, {"template": hot({"a": resource("1")})})
+
+
 @pytest.mark.parametrize("left", ["lock", "sync point"])
 def test_a_stack_that_cannot_be_read_does_not_keep_others_from_recovery(life, engine, graveyard, left):
     bad = Life(engine).create(hot({"a": resource("1")}))
