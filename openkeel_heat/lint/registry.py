@@ -34,6 +34,8 @@ class Found:
     problem: str | None = None
     #: the type that the operator's aliases name instead
     alias_of: str | None = None
+    #: why the registry leads nowhere
+    lost: str | None = None
 
 
 def template_of(data: dict[str, Any]) -> Template:
@@ -122,8 +124,10 @@ class Registry:
         """The schema of a type, as it is for a resource of that name."""
         try:
             info = self._registry.get_resource_info(name, resource_name)
-        except (exception.EntityNotFound, RecursionError):
+        except exception.EntityNotFound:
             return Found()
+        except exception.StackValidationFailed as exc:
+            return Found(lost=str(exc).rstrip("."))
         if isinstance(info, TemplateResourceInfo):
             if not info.user_resource:
                 return Found(catalogue.ResourceType(name, opaque=True))

@@ -30,6 +30,10 @@ def environment_section(subject: Subject, env: EnvironmentFile) -> Iterator[Hit]
             yield Hit((name,), 'section "%s" is empty' % name, at_key=True)
         elif not isinstance(content, list if name in lists else Mapping):
             yield Hit((name,), 'section "%s" must be a %s' % (name, "list" if name in lists else "map"))
+        elif name == text.EVENT_SINKS:
+            for index, sink in enumerate(content):
+                if not isinstance(sink, Mapping) or not isinstance(sink.get("type"), str):
+                    yield Hit((name, index), 'an event sink must be a map with a "type"')
 
 
 @environment_rule(
@@ -77,9 +81,13 @@ def environment_merge_strategy(subject: Subject, env: EnvironmentFile) -> Iterat
             )
 
 
+#: entries of the registry that are no types, and what they may be
+_KINDS = {"hooks": registry.HOOK_TYPES, "restricted_actions": registry.RESTRICTED_ACTIONS}
+
+
 def _entries(entries: Mapping[Any, Any], path: Path) -> Iterator[tuple[Path, Any, Any]]:
     for key, value in entries.items():
-        if isinstance(value, Mapping) and not str(key).endswith("*"):
+        if isinstance(value, Mapping) and key not in _KINDS and not str(key).endswith("*"):
             yield from _entries(value, (*path, key))
         else:
             yield (*path, key), key, value
@@ -105,24 +113,38 @@ def registry_missing_file(subject: Subject, env: EnvironmentFile) -> Iterator[Hi
 @environment_rule("registry-unknown-type", WARNING, "A type is mapped to one that does not exist.")
 def registry_unknown_type(subject: Subject, env: EnvironmentFile) -> Iterator[Hit]:
     for path, key, value in _registry(env):
-        if key in ("hooks", "restricted_actions", "base_url") or is_template_name(value) or value is None:
+        if key in (*_KINDS, "base_url", "resources") or is_template_name(value) or not isinstance(value, str):
             continue
-        if path[1:] == ("resources",) or (path[1] == "resources" and len(path) == 3):
+        found = None if "*" in value or path[1:-1] == ("resources",) else subject.registry.find(value)
+        if found is not None and found.lost is not None:
+            yield Hit(path, 'there is no resource type "%s": %s' % (value, found.lost))
+        elif found is not None and found.type is None:
+            yield Hit(path, 'there is no resource type "%s"%s' % (value, hint(value, subject.registry.names())))
+
+
+@environment_rule("registry-invalid-entry", ERROR, "An entry of the registry is neither a type nor a map of types.")
+def registry_invalid_entry(subject: Subject, env: EnvironmentFile) -> Iterator[Hit]:
+    for path, key, value in _registry(env):
+        if not isinstance(key, str):
+            yield Hit(path, "the name %s must be a string" % shown(key), at_key=True)
+        elif key in (*_KINDS, "base_url") or value is None:
+            continue
+        elif path[1:] == ("resources",):
             yield Hit(path, "%s must be a map" % shown(key))
         elif not isinstance(value, str):
             yield Hit(path, "%s must be mapped to the name of a type or template" % shown(key))
-        elif "*" not in value and subject.registry.find(value).type is None:
-            yield Hit(path, 'there is no resource type "%s"%s' % (value, hint(value, subject.registry.names())))
+        elif path[1:-1] == ("resources",):
+            # it is passed over
+            yield Hit(path, "%s must be a map" % shown(key), severity=WARNING)
 
 
 @environment_rule("registry-invalid-hook", ERROR, "A hook or restricted action does not exist.")
 def registry_invalid_hook(subject: Subject, env: EnvironmentFile) -> Iterator[Hit]:
-    kinds = {"hooks": registry.HOOK_TYPES, "restricted_actions": registry.RESTRICTED_ACTIONS}
     for path, key, value in _registry(env):
         for index, item in enumerate(value if isinstance(value, list) else [value]):
-            if key in kinds and item not in kinds[key]:
+            if key in _KINDS and item not in _KINDS[key]:
                 yield Hit(
                     (*path, index) if isinstance(value, list) else path,
                     "there is no %s %s%s"
-                    % ("hook" if key == "hooks" else "restricted action", shown(item), hint(item, kinds[key])),
+                    % ("hook" if key == "hooks" else "restricted action", shown(item), hint(item, _KINDS[key])),
                 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from openkeel_heat.lint.calls import as_call, functions_of_all_versions
 from openkeel_heat.lint.finding import ERROR, WARNING, Hit
 from openkeel_heat.lint.rules.table import rule, shown
 from openkeel_heat.lint.subject import Subject
@@ -117,12 +118,37 @@ def invalid_value(subject: Subject) -> Iterator[Hit]:
                     (tmpl.RESOURCES, name, tmpl.RES_DEPENDS_ON, index),
                     '"%s" of resource "%s" must be a list of names' % (tmpl.RES_DEPENDS_ON, name),
                 )
+        yield from _wrong_names(subject, name, entry)
         policy = entry.get(tmpl.RES_DELETION_POLICY)
         if isinstance(policy, str) and policy not in tmpl.deletion_policies:
             yield Hit(
                 (tmpl.RESOURCES, name, tmpl.RES_DELETION_POLICY),
                 'there is no deletion policy "%s"%s' % (policy, hint(policy, tmpl.deletion_policies)),
             )
+
+
+def _wrong_names(subject: Subject, name: Any, entry: Mapping[Any, Any]) -> Iterator[Hit]:
+    """What must be a name or a function that gives one, and is neither."""
+    tmpl = subject.template
+    for key, kinds, words in (
+        (tmpl.RES_DELETION_POLICY, str, "a string"),
+        (tmpl.RES_EXTERNAL_ID, str, "a string"),
+        (tmpl.RES_CONDITION, (str, bool), "the name of a condition, a boolean"),
+    ):
+        if key is None or key not in entry or isinstance(entry[key], kinds):
+            continue
+        # a function of another version is for another rule
+        if as_call(entry[key], functions_of_all_versions()) is None and as_call(entry[key], tmpl.functions) is None:
+            yield Hit(
+                (tmpl.RESOURCES, name, key), '"%s" of resource "%s" must be %s or a function' % (key, name, words)
+            )
+
+
+@rule("duplicate-name", ERROR, "A resource has the name of a parameter.")
+def duplicate_name(subject: Subject) -> Iterator[Hit]:
+    for name in subject.resources:
+        if name in subject.parameters or name in subject.pseudo_parameters:
+            yield Hit((subject.template.RESOURCES, name), "%s is a parameter, too" % shown(name), at_key=True)
 
 
 @rule("invalid-parameter-group", ERROR, "A group of parameters is not well formed, or names no parameter.")

@@ -38,7 +38,9 @@ def _found(subject: Subject) -> Iterator[tuple[Path, str, Found]]:
 @rule("unknown-type", ERROR, "There is no such resource type.")
 def unknown_type(subject: Subject) -> Iterator[Hit]:
     for path, name, found in _found(subject):
-        if found.type is None and found.problem is None:
+        if found.lost is not None:
+            yield Hit(path, 'there is no resource type "%s": %s' % (name, found.lost))
+        elif found.type is None and found.problem is None:
             yield Hit(path, 'there is no resource type "%s"%s' % (name, hint(name, subject.registry.names())))
 
 
