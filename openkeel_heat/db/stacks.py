@@ -381,6 +381,16 @@ def insert(c: Connection, values: Mapping[str, Any], tags: Sequence[str] | None 
     return str(stack_id)
 
 
+def of_traversal(c: Connection, stack_id: str, traversal_id: str) -> dict[str, Any]:
+    """What a stack is compared with that has to be in this traversal; an empty one is none.
+
+    Python Heat has NULL there until the first traversal of a stack begins, which may never happen.
+    """
+    if not traversal_id:
+        sql.update(c, _stack, {"current_traversal": ""}, id=stack_id, current_traversal=None)
+    return {"current_traversal": traversal_id}
+
+
 @operation
 def update(
     c: Connection,
@@ -393,7 +403,7 @@ def update(
 
     `tags` replaces the tags in the same transaction ([] removes them, None leaves them).
     """
-    fence = {} if expected_traversal is None else {"current_traversal": expected_traversal}
+    fence = {} if expected_traversal is None else of_traversal(c, stack_id, expected_traversal)
     if not sql.update(c, _stack, values, id=stack_id, deleted_at=None, **fence):
         return False
     if tags is not None:
@@ -406,7 +416,7 @@ def delete(
     c: Connection, stack_id: str, values: Mapping[str, Any] | None = None, expected_traversal: str | None = None
 ) -> bool:
     """Delete softly, in one transaction: last state, remaining resources, sync points, lock, and the name is free."""
-    fence = {} if expected_traversal is None else {"current_traversal": expected_traversal}
+    fence = {} if expected_traversal is None else of_traversal(c, stack_id, expected_traversal)
     values = {**(values or {}), "deleted_at": models.utcnow()}
     if not sql.update(c, _stack, values, id=stack_id, deleted_at=None, **fence):
         raise Abandon(False)

@@ -224,7 +224,7 @@ def finish(c: Connection, spec: Finish) -> tuple[bool, Started | None]:
         c, _stack, ("current_traversal", "prev_raw_template_id", "status", "raw_template_id"), lock=True,
         id=spec.stack_id, deleted_at=None,
     ).first()  # fmt: skip
-    if row is None or row.current_traversal != spec.traversal_id or row.status not in spec.former:
+    if row is None or (row.current_traversal or "") != spec.traversal_id or row.status not in spec.former:
         raise Abandon((False, None))
     if spec.event is not None:
         events.insert_many.within(c, [spec.event])
@@ -279,7 +279,7 @@ def stop(
     if events.tells_it_is_done(c, event):
         return True
     values = {"current_traversal": traversal_id, "action": action, "status": "FAILED", "status_reason": reason}
-    fence = {"current_traversal": expected_traversal, "status": "IN_PROGRESS", "deleted_at": None}
+    fence = {**stacks.of_traversal(c, stack_id, expected_traversal), "status": "IN_PROGRESS", "deleted_at": None}
     if not sql.update(c, _stack, values, id=stack_id, **fence):
         raise Abandon(False)
     if action == "SNAPSHOT":

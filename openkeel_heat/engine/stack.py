@@ -194,7 +194,7 @@ class Stack(StackResources):
             username=row["username"],
             nested_depth=row.get("nested_depth") or 0,
             convergence=bool(row.get("convergence", True)),
-            current_traversal=row["current_traversal"],
+            current_traversal=row["current_traversal"] or "",  # None is for what is not stored yet
             prev_raw_template_id=row.get("prev_raw_template_id"),
             current_deps=row.get("current_deps"),
             cache_data=inputs,

@@ -354,7 +354,8 @@ def _fail_late(hub: Convergence, stack_id: str) -> set[Any]:
         LOG.exception("Stack %s has timed out, and cannot be read", stack_id)
         _fail_unread(stack_id, str(exc))
         return set()
-    if found is not None and not found.over and found.stack.has_timed_out():
+    if found is not None and found.row["status"] == "IN_PROGRESS" and found.stack.has_timed_out():
+        found.over = False  # also of one that never began
         _with_owner(hub, found)
         completion.fail(hub, found, "Timed out")
     return set()
@@ -363,6 +364,6 @@ def _fail_late(hub: Convergence, stack_id: str) -> set[Any]:
 def _fail_unread(stack_id: str, reason: str) -> None:
     """Nobody can go on with a stack whose template is not readable (any more); it is not in progress for ever."""
     row = traversals.load(stack_id)
-    if row is not None and row["current_traversal"]:
-        finish = traversals.Finish(stack_id, row["current_traversal"], row["action"], "FAILED", reason, None)
-        traversals.finish(finish)
+    if row is not None:
+        traversal_id = row["current_traversal"] or ""
+        traversals.finish(traversals.Finish(stack_id, traversal_id, row["action"], "FAILED", reason, None))

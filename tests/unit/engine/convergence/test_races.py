@@ -12,6 +12,7 @@ from openkeel_heat.common import clock
 from openkeel_heat.db import nodes, services, snapshots, stacks, sync_points, templates as template_rows
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine import templates as compiled
+from openkeel_heat.engine.convergence import recovery as recovery_module
 from openkeel_heat.engine.convergence.locks import Liveness
 from openkeel_heat.engine.convergence.recovery import Recovery
 from openkeel_heat.engine.stack import Stack
@@ -62,6 +63,28 @@ def test_a_failed_update_without_a_way_back(life):
     assert row.status_reason.startswith("The template version is invalid")
     assert (life.name, "UPDATE_FAILED") in life.events()
     template_rows.update(former, {"template": hot({"a": resource("1")})})
+
+
+@pytest.mark.parametrize("traversal", [None, ""])
+@pytest.mark.parametrize("then", ["recovery", "delete", "update", "cancel", "time-out"])
+def test_a_stack_of_python_heat_without_a_traversal(life, graveyard, monkeypatch, traversal, then):
+    """Its engine died, or met an error, after it had stored the stack, before the first traversal of it began."""
+    monkeypatch.setattr(recovery_module, "CUT_SECONDS", 0.01)
+    life.create(hot({"a": resource("1")}))
+    begun = {"status": "IN_PROGRESS", "action": "CREATE", "current_traversal": traversal, "current_deps": None}
+    stacks.update(life.id, begun)
+    if then == "recovery":
+        until(lambda: graveyard.scan() or life.row.status == "COMPLETE", "complete")
+    elif then == "update":
+        life.update(hot({"a": resource("2")}))
+    elif then == "cancel":
+        life.client.stack_cancel_update(life.engine.context(), life.identity, cancel_with_rollback=False)
+        assert life.row.status_reason == "Stack CREATE cancelled"
+    elif then == "time-out":
+        stacks.update(life.id, {"created_at": clock.utcnow() - datetime.timedelta(days=2)})
+        graveyard.scan()
+        assert life.row.status_reason == "Timed out"
+    life.delete()
 
 
 def test_a_stack_that_cannot_be_read_fails_when_its_time_is_over(life, graveyard):
