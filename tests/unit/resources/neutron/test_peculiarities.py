@@ -130,6 +130,15 @@ def test_drift_of_a_gateway(world: World, net: str, option: Option, gateway: Any
     )
 
 
+@pytest.mark.parametrize("status", ["ERROR", "DEGRADED", "ALLOCATING"])
+def test_what_state_a_router_is_in_is_nothing_to_its_update(world: World, status: str) -> None:
+    """It would fail, and the next update would replace the router with all that is connected to it."""
+    router = world.create("Router")
+    world.neutron.routers.objects[router.resource_id]["status"] = status
+    world.update(router, name="n")
+    assert world.neutron.routers.objects[router.resource_id]["name"] == "n"
+
+
 def test_the_only_agent_by_its_former_name(world: World) -> None:
     router = world.create("Router", l3_agent_id="agent")
     assert world.neutron.l3_agents == {"agent": {router.resource_id}}
