@@ -119,6 +119,13 @@ def invalid_value(subject: Subject) -> Iterator[Hit]:
                     '"%s" of resource "%s" must be a list of names' % (tmpl.RES_DEPENDS_ON, name),
                 )
         yield from _wrong_names(subject, name, entry)
+        definition = subject.by_name.get(name)
+        takes_some = definition is not None and definition.type is not None and definition.type.properties
+        if takes_some and as_call(entry.get(tmpl.RES_PROPERTIES), subject.calls.functions) is not None:
+            yield Hit(
+                (tmpl.RESOURCES, name, tmpl.RES_PROPERTIES),
+                '"%s" of resource "%s" must be a map; a function cannot give all of them' % (tmpl.RES_PROPERTIES, name),
+            )
         policy = entry.get(tmpl.RES_DELETION_POLICY)
         if isinstance(policy, str) and policy not in tmpl.deletion_policies:
             yield Hit(
