@@ -274,6 +274,23 @@ class Calls:
                 call.error = "%s: there is no %s" % (call.name, exc)
         except Exception as exc:
             call.error = str(exc)
+        if call.error is None:
+            call.error = self._wrong_argument(call)
+
+    def _wrong_argument(self, call: Call) -> str | None:
+        """What only a stack would tell of an argument that stands in the template."""
+        args = call.args
+        if contains_call(args, self.functions):
+            return None
+        if call.is_a(references.GetFile) and not isinstance(args, str):
+            return 'Argument to "%s" must be a string' % call.name
+        if call.is_a(references.GetParam) and not args:
+            return 'Function "%s" must have arguments' % call.name
+        if call.is_a(references.GetParam) and not isinstance(args, (str, list)):
+            return 'Argument to "%s" must be string or list' % call.name
+        if call.is_a(references.GetParam) and isinstance(args, list) and not isinstance(args[0], str):
+            return 'Parameter name in "%s" must be string' % call.name
+        return None
 
     def _note_references(self, call: Call, place: _Place) -> None:
         args, path = call.args, call.args_path

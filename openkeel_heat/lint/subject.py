@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from openkeel_heat.lint import registry as registries
+from openkeel_heat.lint import catalogue, registry as registries
 from openkeel_heat.lint.calls import Calls, Owner, Reference
 from openkeel_heat.lint.document import Document
 from openkeel_heat.lint.finding import Path
@@ -19,6 +19,15 @@ from openkeel_heat.lint.places import Definition, Places
 _EMBEDDED = {
     "OS::Heat::ResourceGroup": ("resource_def", "index_var", "%index%"),
     "OS::Heat::AutoScalingGroup": ("resource", None, "%index%"),
+}
+
+#: what OS::Heat::Value takes by what its property "type" says
+_VALUES = {
+    "string": catalogue.STRING,
+    "number": catalogue.NUMBER,
+    "comma_delimited_list": catalogue.LIST,
+    "json": catalogue.MAP,
+    "boolean": catalogue.BOOLEAN,
 }
 
 
@@ -36,6 +45,15 @@ class EnvironmentFile:
     def section(self, name: str) -> Mapping[Any, Any]:
         content = self.data.get(name)
         return content if isinstance(content, Mapping) else {}
+
+
+def _value_of(known: catalogue.ResourceType, properties: Any) -> catalogue.ResourceType:
+    """The type OS::Heat::Value as one resource has it."""
+    wanted = properties.get("type") if isinstance(properties, Mapping) else None
+    if not isinstance(wanted, str) or wanted not in _VALUES:
+        return known
+    value = dataclasses.replace(known.properties["value"], type=_VALUES[wanted])
+    return dataclasses.replace(known, properties={**known.properties, "value": value})
 
 
 class Subject:
@@ -110,6 +128,8 @@ class Subject:
     ) -> Definition:
         type_name = data.get(type_key)
         known = self.registry.find(type_name, name).type if isinstance(type_name, str) and type_name else None
+        if known is not None and known.name == "OS::Heat::Value":
+            known = _value_of(known, data.get("properties" if placeholder else self.template.RES_PROPERTIES))
         return Definition(name, path, data, type_name, known, placeholder)
 
     def _embedded(self, outer: Definition) -> Iterator[Definition]:

@@ -12,6 +12,7 @@ from openkeel_heat.lint.rules.table import rule, shown
 from openkeel_heat.lint.subject import Subject
 from openkeel_heat.lint.suggest import hint
 from openkeel_heat.template.parameter_groups import PARAMETER_GROUPS
+from openkeel_heat.template.scope import LONGEST_NAME
 
 
 @rule("duplicate-key", WARNING, "A key stands twice in one map; only the last one counts.")
@@ -95,10 +96,13 @@ def missing_key(subject: Subject) -> Iterator[Hit]:
                 yield Hit((section, name), '%s "%s" has no "%s"' % (kind, name, key), at_key=True)
 
 
-@rule("invalid-value", ERROR, "A key of a resource has a value of the wrong type, or an unknown one.")
+@rule("invalid-value", ERROR, "A name or a key of a resource has a value of the wrong form, or an unknown one.")
 def invalid_value(subject: Subject) -> Iterator[Hit]:
     tmpl = subject.template
     for name, entry in subject.resources.items():
+        problem = _name_problem(name)
+        if problem is not None:
+            yield Hit((tmpl.RESOURCES, name), "the name of a resource must be %s" % problem, at_key=True)
         if not isinstance(entry, Mapping):
             continue
         for key, kinds, words in (
@@ -132,6 +136,15 @@ def invalid_value(subject: Subject) -> Iterator[Hit]:
                 (tmpl.RESOURCES, name, tmpl.RES_DELETION_POLICY),
                 'there is no deletion policy "%s"%s' % (policy, hint(policy, tmpl.deletion_policies)),
             )
+
+
+def _name_problem(name: Any) -> str | None:
+    """What a resource cannot be called."""
+    if not isinstance(name, str):
+        return "a string"
+    if "/" in name or "\0" in name:
+        return 'without "%s"' % ("/" if "/" in name else "\\0")
+    return "no longer than %d characters" % LONGEST_NAME if len(name) > LONGEST_NAME else None
 
 
 def _wrong_names(subject: Subject, name: Any, entry: Mapping[Any, Any]) -> Iterator[Hit]:
