@@ -129,7 +129,7 @@ class EngineNestedStacks:
             new.validate()
             return new
 
-        lifecycle.update_to(_runtime(), resource.context, _identity(child_id), make)
+        lifecycle.update_to(_runtime(), resource.context, _identity(child_id), make, by_holder=True)
 
     def delete(self, resource: Resource, child_id: str) -> None:
         self._delete(resource, child_id, abandon=False)

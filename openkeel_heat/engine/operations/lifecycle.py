@@ -144,13 +144,17 @@ def update(
 
 
 def update_to(
-    runtime: Runtime, context: Any, identity: Mapping[str, str], make: Callable[[Stack], Stack]
+    runtime: Runtime, context: Any, identity: Mapping[str, str], make: Callable[[Stack], Stack], by_holder: bool = False
 ) -> dict[str, str]:
-    """Begin an update to the stack that ``make`` makes of the current one (validated, not stored)."""
+    """Begin an update to the stack that ``make`` makes of the current one (validated, not stored).
+
+    ``by_holder``: the stack that holds it asks, which is suspended no more (its suspension failed half-way, or it is
+    restored). Were it refused, that stack could be resumed as little as changed.
+    """
     for _attempt in range(_TRIES):
         current = migrate.stack_to_change(runtime, context, identity)
         LOG.info("Updating stack %s", current.name)
-        if current.action == current.SUSPEND:
+        if current.action == current.SUSPEND and not by_holder:
             raise exceptions.NotSupported(feature=_("Updating a stack when it is suspended"))
         if current.action == current.DELETE:
             raise exceptions.NotSupported(feature=_("Updating a stack when it is deleting"))

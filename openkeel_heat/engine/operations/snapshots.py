@@ -101,8 +101,6 @@ def delete(runtime: Runtime, context: Any, identity: Mapping[str, str], snapshot
 def restore(runtime: Runtime, context: Any, identity: Mapping[str, str], snapshot_id: str) -> None:
     stack = migrate.stack_to_change(runtime, context, identity)
     lifecycle.check_not_deleting(stack)
-    if stack.action == stack.SUSPEND:  # what is in it cannot be changed, and could not be resumed afterwards
-        raise exceptions.NotSupported(feature=_("Restoring a stack when it is suspended"))
     lookup.enforce_types(stack)
     row = get_row(snapshot_id, stack.id, stack.name)
     if row.status != "COMPLETE":

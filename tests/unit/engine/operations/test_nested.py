@@ -108,3 +108,33 @@ def test_deleting_while_the_child_is_made(service: Any) -> None:
     service.call("delete_stack", stack_identity=identity)
     assert service.state(identity) == "DELETE_COMPLETE"
     assert service.rows("SELECT 1 FROM stack WHERE owner_id = :i AND deleted_at IS NULL", i=identity["stack_id"]) == []
+
+
+def test_a_suspension_that_failed_half_way_is_not_the_end(service: Any) -> None:
+    """A nested stack was suspended, another resource could not be: an update makes the whole good again."""
+
+    def template(text: str) -> dict[str, Any]:
+        group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": value(text)}}
+        return hot({"g": {**group, "depends_on": "broken"}, "broken": value(text)})
+
+    identity = service.create(template("1"))
+    service.call(
+        "resource_mark_unhealthy",
+        stack_identity=identity,
+        resource_name="broken",
+        mark_unhealthy=True,
+        resource_status_reason="",
+    )
+    for method in ("stack_suspend", "stack_resume"):
+        service.call(method, stack_identity=identity)
+        assert service.settle(identity)["stack_status"] == "FAILED"
+    inside = "SELECT action, status FROM stack WHERE owner_id = :i"
+    assert [tuple(row) for row in service.rows(inside, i=identity["stack_id"])] == [("SUSPEND", "COMPLETE")]
+    service.update(identity, template("2"))
+    assert service.state(identity) == "UPDATE_COMPLETE"
+    assert [tuple(row) for row in service.rows(inside, i=identity["stack_id"])] == [("UPDATE", "COMPLETE")]
+    for method, state in (("stack_suspend", "SUSPEND_COMPLETE"), ("stack_resume", "RESUME_COMPLETE")):
+        service.call(method, stack_identity=identity)
+        assert service.state(identity) == state
+    service.call("delete_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
