@@ -178,7 +178,7 @@ def _literal_mismatch(found: Guess, prop: Prop) -> str | None:
             or (kind == STRING and _parses(int, value))
         )
     elif prop.type == NUMBER:
-        fits = kind in (INTEGER, NUMBER, BOOLEAN) or (kind == STRING and _parses(float, value))
+        fits = kind in (INTEGER, NUMBER, BOOLEAN) or (kind == STRING and _parses(prop.checker.str_to_num, value))
     elif prop.type == BOOLEAN:
         fits = kind == BOOLEAN or (kind == STRING and value.lower() in ("true", "false"))
     elif prop.type == LIST:
