@@ -44,7 +44,10 @@ def delete_from(resource: Resource, started: bool) -> Lifecycle:
 
 
 def _delete_by_policy(resource: Resource, initial_state: tuple[str, str]) -> Lifecycle:
-    policy = "Retain" if resource.abandon_in_progress else resource.t.deletion_policy()
+    if resource.abandon_in_progress:
+        yield from acting.handle(resource, "ABANDON")  # a nested stack is let go as the one that holds it
+        return
+    policy = resource.t.deletion_policy()
     if policy == "Retain":
         return
     args, prefix = ([initial_state], "snapshot") if policy == "Snapshot" else ([], None)

@@ -425,6 +425,12 @@ class StackResource(Resource):
             return True
         return self._check_status_complete(self.DELETE, cookie)
 
+    def handle_abandon(self) -> Any:
+        return self.delete_nested()
+
+    def check_abandon_complete(self, cookie: Any = None) -> bool:
+        return self.resource_id is None or self._check_status_complete(self.DELETE)
+
     # suspend, resume, check -------------------------------------------
     def _existing(self, text: str) -> str:
         if self.resource_id is None:

@@ -138,6 +138,25 @@ def test_abandon_and_adopt(service: Any, config: Any) -> None:
     assert service.outputs(adopted) == {"o": text}
 
 
+def test_nested_stacks_are_abandoned_with_the_stack(service: Any, config: Any) -> None:
+    """What they made stays, for the stack that adopts it; they themselves would hold it, too, and nobody them."""
+    config(enable_stack_abandon=True, enable_stack_adopt=True)
+    inner = {"type": "OS::Heat::SoftwareConfig", "properties": {"config": "kept"}}
+    group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 2, "resource_def": inner}}
+    template = hot({"g": group}, outputs={"ids": {"value": {"get_attr": ["g", "refs"]}}})
+    identity = service.create(template)
+    ids = service.outputs(identity)["ids"]
+    data = service.call("abandon_stack", stack_identity=identity)
+    assert service.state(identity) == "DELETE_COMPLETE"
+    left = "SELECT id FROM stack WHERE owner_id = :i AND deleted_at IS NULL"
+    assert service.rows(left, i=identity["stack_id"]) == []
+    assert [service.call("show_software_config", config_id=one)["config"] for one in ids] == ["kept", "kept"]
+    adopted = service.create(template, args={"adopt_stack_data": json.dumps(data)})
+    assert service.state(adopted) == "ADOPT_COMPLETE" and service.outputs(adopted)["ids"] == ids
+    service.call("delete_stack", stack_identity=adopted)
+    assert service.state(adopted) == "DELETE_COMPLETE"
+
+
 ADOPTED = {"name": "x", "resources": {"r": {"resource_id": "id", "resource_data": {}}}, "environment": {}}
 
 
