@@ -287,7 +287,8 @@ class Subnet(NeutronResource):
             del body[self.GATEWAY_IP]
         return body
 
-    def update_body(self, prop_diff: dict[str, Any]) -> dict[str, Any]:
+    def change_parts(self, prop_diff: dict[str, Any]) -> None:
+        """What is refused is refused before anything is changed."""
         if prop_diff.get(self.GATEWAY_IP) == "auto":
             raise exceptions.ResourceActionNotSupported(
                 action=_(
@@ -302,6 +303,9 @@ class Subnet(NeutronResource):
                     "The subnet is currently associated with segment. In this state update"
                 )
             )
+        super().change_parts(prop_diff)
+
+    def update_body(self, prop_diff: dict[str, Any]) -> dict[str, Any]:
         body = super().update_body(prop_diff)
         if self.ALLOCATION_POOLS in body and body[self.ALLOCATION_POOLS] is None:
             body[self.ALLOCATION_POOLS] = []

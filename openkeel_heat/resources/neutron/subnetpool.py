@@ -144,7 +144,8 @@ class SubnetPool(NeutronResource):
             del found[self.ADDRESS_SCOPE]
         return found
 
-    def update_body(self, prop_diff: dict[str, Any]) -> dict[str, Any]:
+    def change_parts(self, prop_diff: dict[str, Any]) -> None:
+        """What is refused is refused before anything is changed."""
         if self.PREFIXES in prop_diff:
             old, new = self.properties[self.PREFIXES], prop_diff[self.PREFIXES]
             if not netutils.is_prefix_subset(old, new):
@@ -152,7 +153,7 @@ class SubnetPool(NeutronResource):
                     message=_("Property %(key)s updated value %(new)s should be superset of existing value %(old)s.")
                     % {"key": self.PREFIXES, "new": sorted(new), "old": sorted(old)}
                 )
-        return super().update_body(prop_diff)
+        super().change_parts(prop_diff)
 
 
 def resource_mapping() -> dict[str, type[Resource]]:

@@ -49,8 +49,9 @@ def test_a_gateway_is_taken_away(world: World, net: str) -> None:
     world.update(subnet, network=net, cidr="10.0.0.0/24")
     assert world.neutron.bodies("PUT") == [{"subnet": {"gateway_ip": None}}]
     assert 'The value "auto" for gateway_ip cannot be used to update' in refused_update(
-        world, subnet, network=net, cidr="10.0.0.0/24", gateway_ip="auto"
+        world, subnet, network=net, cidr="10.0.0.0/24", gateway_ip="auto", tags=["t"]
     )
+    assert world.neutron.count("PUT") == 1, "what is refused is refused before anything is changed"
 
 
 def test_a_segment_is_given_once(world: World, net: str) -> None:
@@ -59,14 +60,16 @@ def test_a_segment_is_given_once(world: World, net: str) -> None:
     world.update(subnet, network=net, cidr="10.0.0.0/24", segment="a")
     assert world.neutron.bodies("PUT") == [{"subnet": {"segment_id": segments[0]}}]
     assert "only allowed when the current segment_id is None" in refused_update(
-        world, subnet, network=net, cidr="10.0.0.0/24", segment="b"
+        world, subnet, network=net, cidr="10.0.0.0/24", segment="b", tags=["t"]
     )
+    assert world.neutron.count("PUT") == 1
 
 
 def test_a_pool_only_grows(world: World) -> None:
     pool = world.create("SubnetPool", prefixes=["10.0.0.0/16", "10.1.0.0/16"])
-    text = refused_update(world, pool, prefixes=["10.0.0.0/16"])
+    text = refused_update(world, pool, prefixes=["10.0.0.0/16"], tags=["t"])
     assert "should be superset of existing value" in text and pool.state == ("UPDATE", "FAILED")
+    assert world.neutron.count("PUT") == 0
 
 
 # networks and routers -----------------------------------------------------------------------------
