@@ -13,7 +13,7 @@ from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.cinder import any_volume, volume_schema as schema
 from openkeel_heat.resources.cinder.volume_update import VolumeUpdate
-from openkeel_heat.resources.kit import constraints, translation
+from openkeel_heat.resources.kit import constraints, snapshots, translation
 from openkeel_heat.resources.kit.properties import Properties, Schema
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import ApiObject
@@ -211,15 +211,7 @@ class CinderVolume(any_volume.BaseVolume, SchedulerHintsMixin):
 
     # snapshot and restore
     def handle_snapshot(self) -> str:
-        # An engine may have died after it began this very backup.
-        traversal = str(self.stack.current_traversal)
-        data = self.data()
-        if data.get("backup_traversal") == traversal and data.get("backup_id"):
-            return str(data["backup_id"])
-        backup_id = self._create_backup(force=True)
-        self.data_set("backup_id", backup_id)
-        self.data_set("backup_traversal", traversal)
-        return backup_id
+        return snapshots.made_once(self, "backup_id", lambda: self._create_backup(force=True))
 
     def check_snapshot_complete(self, backup_id: str) -> bool:
         backup = self.client_plugin().observed_backup(backup_id)

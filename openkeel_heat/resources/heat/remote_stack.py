@@ -15,7 +15,7 @@ from openkeel_heat.common import exceptions as exception
 from openkeel_heat.common.exceptions import UpdateReplace
 from openkeel_heat.common.i18n import _
 from openkeel_heat.resources.heat import remote_stack_credentials as credentials
-from openkeel_heat.resources.kit import attributes, properties, support
+from openkeel_heat.resources.kit import attributes, properties, snapshots, support
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import UNSURE
 
@@ -255,9 +255,9 @@ class RemoteStack(Resource):
         self._action("check")
 
     def handle_snapshot(self) -> str:
-        snapshot_id = self._call("POST", self._snapshots_path(), {})["id"]
-        self.data_set("snapshot_id", snapshot_id)
-        return snapshot_id
+        return snapshots.made_once(
+            self, "snapshot_id", lambda: str(self._call("POST", self._snapshots_path(), {})["id"])
+        )
 
     def handle_delete_snapshot(self, snapshot: Mapping[str, Any]) -> str | None:
         """Otherwise the other service counts it among the few that a stack may have."""

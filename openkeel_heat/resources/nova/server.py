@@ -19,7 +19,7 @@ from openkeel_heat.clients import polling
 from openkeel_heat.clients.nova_servers import PASSWORD, TASK_STATE, personality
 from openkeel_heat.common import clock, exceptions as exception
 from openkeel_heat.common.i18n import _
-from openkeel_heat.resources.kit import translation
+from openkeel_heat.resources.kit import snapshots, translation
 from openkeel_heat.resources.kit.properties import Properties
 from openkeel_heat.resources.kit.resource import Resource
 from openkeel_heat.resources.kit.rest import UNSURE
@@ -282,10 +282,8 @@ class Server(ServerAttributes, SchedulerHintsMixin):
             raise exception.Error(status)
         return bool(status == self.IMAGE_ACTIVE)
 
-    def handle_snapshot(self) -> Any:
-        image_id = self._create_image()
-        self.data_set("snapshot_image_id", image_id)
-        return image_id
+    def handle_snapshot(self) -> str:
+        return snapshots.made_once(self, "snapshot_image_id", self._create_image)
 
     def check_snapshot_complete(self, image_id: Any) -> bool:
         if not self._image_is_made(image_id):

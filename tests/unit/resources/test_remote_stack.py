@@ -121,11 +121,21 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_snapshot_is_restored(kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     api = Snapshots("COMPLETE")
     monkeypatch.setattr(kept, "_call", api)
-    assert kept.handle_snapshot() == "s" and kept.data() == {"snapshot_id": "s"}
+    assert kept.handle_snapshot() == "s" and kept.data()["snapshot_id"] == "s"
     monkeypatch.setattr(kept, "resource_id", None)  # as in the stack that a snapshot has
     restored = kept.handle_restore(kept.t, {"resource_id": "remote-id", "resource_data": {"snapshot_id": "s"}})
     assert restored.properties(kept.properties_schema)["template"] == '{"t": 1}'
     assert ("GET", "/stacks/n/remote-id/snapshots/s") in api.calls
+
+
+def test_an_engine_that_dies_during_the_snapshot(kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one waits for that snapshot; the next snapshot of the stack is another one."""
+    api = Snapshots()
+    monkeypatch.setattr(kept, "_call", api)
+    for traversal, made in (("one", 1), ("one", 1), ("two", 2)):
+        monkeypatch.setattr(kept.stack, "current_traversal", traversal)
+        assert kept.handle_snapshot() == "s"
+        assert [method for method, _path in api.calls].count("POST") == made
 
 
 def test_a_snapshot_that_is_gone_is_not_restored(kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:

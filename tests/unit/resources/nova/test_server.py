@@ -261,6 +261,15 @@ def test_a_snapshot(world: World) -> None:
     drive(lifecycle.delete_snapshot(server, kept), server)  # it is gone already
 
 
+def test_an_engine_that_dies_during_the_snapshot(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one waits for that image; the next snapshot of the stack has one of its own."""
+    server = world.server()
+    first = server.handle_snapshot()
+    assert server.handle_snapshot() == first
+    monkeypatch.setattr(server.stack, "current_traversal", "another")
+    assert server.handle_snapshot() != first
+
+
 def test_an_image_of_the_server_that_goes(world: World) -> None:
     resource = world.stack("OS::Nova::Server", world.server_props(), deletion_policy="Snapshot")["r"]
     drive(lifecycle.create(resource), resource)
