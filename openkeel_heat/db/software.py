@@ -6,8 +6,9 @@ A deployment's record has the config it refers to as `config` (a record).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from oslo_db import exception as db_exc
@@ -16,8 +17,10 @@ from sqlalchemy.sql.elements import ColumnElement
 from openkeel_heat.common import clock, exceptions
 from openkeel_heat.common.i18n import _
 from openkeel_heat.db import models, sql
-from openkeel_heat.db.session import Connection, operation, query
+from openkeel_heat.db.session import Abandon, Connection, operation, query
 from openkeel_heat.db.sql import Record
+
+T = TypeVar("T")
 
 _config = models.software_config
 _deployment = models.software_deployment
@@ -98,10 +101,22 @@ def _with_configs(c: Connection, rows: list[Record]) -> list[Record]:
     return rows
 
 
+def _refer(c: Connection, config_id: str | None, write: Callable[[], T], otherwise: T) -> T:
+    """Write a deployment that refers to a config, unless that was deleted in the meantime."""
+    if config_id is None:
+        return write()
+    try:
+        if sql.count(c, _config, id=config_id):
+            return write()
+    except db_exc.DBReferenceError:  # this very moment
+        pass
+    raise Abandon(otherwise)
+
+
 @operation
-def insert_deployment(c: Connection, values: Mapping[str, Any]) -> str:
-    """A new deployment; returns its id."""
-    return str(sql.insert(c, _deployment, values))
+def insert_deployment(c: Connection, values: Mapping[str, Any]) -> str | None:
+    """A new deployment; returns its id, None if there is no such config."""
+    return _refer(c, values["config_id"], lambda: str(sql.insert(c, _deployment, values)), None)
 
 
 @query
@@ -128,8 +143,11 @@ def count_deployments(c: Connection, tenant: str | None = None) -> int:
 
 @operation
 def update_deployment(c: Connection, deployment_id: str, values: Mapping[str, Any], **expected: Any) -> bool:
-    """Write columns; False if the deployment is gone, or has no more the values that are expected of its columns."""
-    return bool(sql.update(c, _deployment, values, id=deployment_id, **expected))
+    """Write columns; False if the deployment or the config that it shall have is gone, or other values are there than
+    are expected.
+    """
+    write = partial(sql.update, c, _deployment, values, id=deployment_id, **expected)
+    return _refer(c, values.get("config_id"), lambda: bool(write()), False)
 
 
 @operation

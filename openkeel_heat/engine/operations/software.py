@@ -35,8 +35,12 @@ _FIRST_POLL_SECONDS, _POLL_SECONDS = 0.05, 1.0
 def _config(context: Any, config_id: Any) -> Any:
     row = software.get_config(config_id, lookup.tenant_of(context)) if isinstance(config_id, str) else None
     if row is None:
-        raise exceptions.NotFound(_("Software config with id %s not found") % config_id)
+        raise _no_config(config_id)
     return row
+
+
+def _no_config(config_id: Any) -> exceptions.NotFound:
+    return exceptions.NotFound(_("Software config with id %s not found") % config_id)
 
 
 def show_config(context: Any, config_id: str) -> dict[str, Any]:
@@ -100,7 +104,7 @@ def _config_values(
 
 def delete_config(context: Any, config_id: str) -> None:
     if not software.delete_config(config_id, lookup.tenant_of(context)):
-        raise exceptions.NotFound(_("Software config with id %s not found") % config_id)
+        raise _no_config(config_id)
 
 
 # deployments --------------------------------------------------------------------------------------------------------
@@ -205,7 +209,7 @@ def create_deployment(
     _config(context, config_id)
     if server_id is None:
         raise exceptions.Invalid(reason='"server_id" must be specified')
-    deployment_id = software.insert_deployment(
+    inserted = software.insert_deployment(
         {
             "id": deployment_id or str(uuid.uuid4()),
             "config_id": config_id,
@@ -215,8 +219,10 @@ def create_deployment(
             **texts,
         }
     )
+    if inserted is None:
+        raise _no_config(config_id)
     software_metadata.push(context, str(texts["server_id"]), texts["stack_user_project_id"])
-    return formats.software_deployment(_deployment(context, deployment_id))
+    return formats.software_deployment(_deployment(context, inserted))
 
 
 def deploy(
@@ -308,7 +314,10 @@ def update_deployment(
     values = {name: value for name, value in given.items() if value}
     if config_id:
         _config(context, config_id)
-    software.update_deployment(deployment_id, {**values, "updated_at": _time(updated_at)})
+    if not software.update_deployment(deployment_id, {**values, "updated_at": _time(updated_at)}):
+        _deployment(context, deployment_id)
+        if config_id:  # deleted after we looked
+            _config(context, config_id)
     if config_id:  # metadata is a list of configs
         software_metadata.push(context, row.server_id, row.stack_user_project_id)
     _wake(runtime, deployment_id)

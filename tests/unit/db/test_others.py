@@ -123,6 +123,18 @@ def test_deployments_with_a_config_of_their_own(db: str) -> None:
     assert software.undeploy("d") is None
 
 
+def test_a_deployment_has_a_config(db: str) -> None:
+    """Also where that is deleted while somebody who has seen it writes."""
+    values = {"server_id": "s", "tenant": "t", "action": "CREATE", "status": "COMPLETE"}
+    assert software.insert_deployment({**values, "config_id": "gone"}) is None
+    assert software.count_deployments() == 0
+    software.deploy("d", {"name": "one", "tenant": "t"}, values)
+    before = software.get_deployment("d")
+    assert not software.update_deployment("d", {"config_id": "gone", "status": "FAILED"})
+    after = software.get_deployment("d")
+    assert (after.config_id, after.status) == (before.config_id, "COMPLETE")
+
+
 def test_of_writers_one_finds_a_deployment_as_expected(db: str) -> None:
     values = {"server_id": "s", "tenant": "t", "action": "CREATE", "status": "IN_PROGRESS"}
     software.deploy("d", {"name": "one", "tenant": "t"}, values)

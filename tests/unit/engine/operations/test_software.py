@@ -564,6 +564,30 @@ def test_signals_at_once_all_count(service: Any) -> None:
     assert service.state(identity) == "DELETE_COMPLETE"
 
 
+def test_a_config_is_not_deleted_under_a_deployment_that_is_made(service: Any) -> None:
+    for _time in range(5):
+        config_id = new_config(service)["id"]
+
+        def do(index: int, config_id: str = config_id) -> str:
+            try:
+                if index % 2:
+                    service.call("delete_software_config", config_id=config_id)
+                else:
+                    bare(service, config_id)
+            except exceptions.HeatException as error:
+                return type(error).__name__
+            return "done"
+
+        made = at_once(6, do)
+        assert set(made[::2]) <= {"done", "NotFound"} and set(made[1::2]) <= {
+            "done",
+            "NotFound",
+            "InvalidRestrictedAction",
+        }
+    orphans = "SELECT id FROM software_deployment WHERE config_id NOT IN (SELECT id FROM software_config)"
+    assert service.rows(orphans) == []
+
+
 def test_of_signals_at_once_a_deployment_takes_one(service: Any) -> None:
     identity = service.create(template(d=deployment("HEAT_SIGNAL")), wait=False)
     made = deployed(service)
