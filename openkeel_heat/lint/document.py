@@ -43,6 +43,7 @@ class Document:
     def __init__(self, name: str, text: str, limits: bounds.Limits | None = None) -> None:
         self.name = name
         self.text = text
+        self._indexes: dict[int, dict[str, tuple[Any, Any]]] = {}
         self.data = self._parse(limits or bounds.current())
 
     def _parse(self, limits: bounds.Limits) -> Any:
@@ -93,8 +94,6 @@ class Document:
     def _is_key(self, node: Any, key: Any) -> bool:
         if not isinstance(node, yaml.ScalarNode):
             return False
-        if isinstance(key, str):
-            return bool(node.value == key)
         try:
             return bool(self._constructor.construct_object(node) == key)
         except Exception:
@@ -102,9 +101,14 @@ class Document:
 
     def _item(self, node: Any, key: Any) -> tuple[Any, Any] | None:
         """Key and value nodes of an item of a map; what is merged in comes last."""
-        for key_node, value_node in reversed(node.value):
-            if self._is_key(key_node, key) and key_node.tag != _MERGE_TAG:
-                return key_node, value_node
+        if isinstance(key, str):
+            found = self._texts(node).get(key)
+            if found is not None:
+                return found
+        else:
+            for key_node, value_node in reversed(node.value):
+                if self._is_key(key_node, key) and key_node.tag != _MERGE_TAG:
+                    return key_node, value_node
         for key_node, value_node in node.value:
             if key_node.tag == _MERGE_TAG:
                 sources = value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]
@@ -113,6 +117,17 @@ class Document:
                     if found is not None:
                         return found
         return None
+
+    def _texts(self, node: Any) -> dict[str, tuple[Any, Any]]:
+        """The items of a map by the texts of their keys, the last of each; made once."""
+        index = self._indexes.get(id(node))
+        if index is None:
+            index = self._indexes[id(node)] = {
+                key_node.value: (key_node, value_node)
+                for key_node, value_node in node.value
+                if isinstance(key_node, yaml.ScalarNode) and key_node.tag != _MERGE_TAG
+            }
+        return index
 
     def locate(self, path: Path, at_key: bool = False) -> Position:
         """The place of a value or of its key; that of the nearest one around it if it has none."""

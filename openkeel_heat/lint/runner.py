@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from openkeel_heat.common import exceptions as exception
-from openkeel_heat.lint import catalogue, rules
+from openkeel_heat.lint import catalogue, rules, suggest
 from openkeel_heat.lint.document import Document, SyntaxProblem
 from openkeel_heat.lint.finding import ERROR, Finding, Hit, path_text
 from openkeel_heat.lint.registry import Registry, template_of
 from openkeel_heat.lint.subject import EnvironmentFile, Subject
 from openkeel_heat.lint.suggest import hint
-from openkeel_heat.template import text as text_module
+from openkeel_heat.template import limits, text as text_module
 from openkeel_heat.template.template import template_classes
 
 #: stands for the standard input where a file is named
@@ -59,16 +59,22 @@ def lint(
     envs = [env for env in (_environment(name, findings) for name in environments) if env is not None]
     subject = _subject(template, text, envs, plugin_types, findings)
     if subject is not None:
-        for rule in rules.TEMPLATE_RULES.values():
-            if rule.id not in disabled and rule.check is not None:
-                findings.extend(_located(subject.document, rule, rule.check(subject)))
-        for env in envs:
-            for rule in rules.ENVIRONMENT_RULES.values():
-                if rule.id not in disabled and rule.check is not None:
-                    findings.extend(_located(env.document, rule, rule.check(subject, env)))
+        # what expressions and patterns may take is for all of a template, as in a request to the service
+        with limits.request(), suggest.bounded():
+            findings.extend(_apply(subject, envs, disabled))
     order = {name: index for index, name in enumerate((template, *environments))}
     findings.sort(key=lambda finding: (order[finding.file], finding.sort_key()))
     return _once(finding for finding in findings if finding.rule not in disabled)
+
+
+def _apply(subject: Subject, envs: Iterable[EnvironmentFile], disabled: Collection[str]) -> Iterator[Finding]:
+    for rule in rules.TEMPLATE_RULES.values():
+        if rule.id not in disabled and rule.check is not None:
+            yield from _located(subject.document, rule, rule.check(subject))
+    for env in envs:
+        for rule in rules.ENVIRONMENT_RULES.values():
+            if rule.id not in disabled and rule.check is not None:
+                yield from _located(env.document, rule, rule.check(subject, env))
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:

@@ -102,3 +102,14 @@ def test_nearest(name: object, found: str | None) -> None:
 )
 def test_circles(graph: dict[str, list[str]], found: list[list[str]]) -> None:
     assert list(circles(graph)) == found
+
+
+def test_places_of_keys_that_look_alike() -> None:
+    document = Document("a.yaml", "a: {x: 1, 5: 2, x: 3, '5': 4}\nb: &b {y: 1}\nc: {<<: *b, z: 2}\n")
+    assert [document.locate(path) for path in (("a", "x"), ("a", "5"), ("c", "y"), ("c", "z"))] == [
+        Position(1, 20),
+        Position(1, 28),
+        Position(2, 11),
+        Position(3, 16),
+    ]
+    assert document.locate(("a", 5)) == Position(1, 14)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pathlib
 import random
 from typing import Any
@@ -11,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from openkeel_heat.lint import runner
-from openkeel_heat.template import text
+from openkeel_heat.lint import runner, suggest
+from openkeel_heat.template import limits, text
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "templates"
 
@@ -102,3 +103,27 @@ def test_spoilt_templates(seed: int, tmp_path: pathlib.Path) -> None:
             names.append(str(tmp_path / name))
         for finding in runner.lint(names[0], names[1:]):
             assert finding.line >= 1 and finding.column >= 1 and finding.message
+
+
+def messages(tmp_path: pathlib.Path, source: str) -> list[str]:
+    path = tmp_path / "template.yaml"
+    path.write_text("heat_template_version: 2021-04-16\n" + source)
+    return [finding.message for finding in runner.lint(str(path))]
+
+
+def test_suggestions_come_to_an_end(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suggest, "MOST_COMPARED", 10)
+    values = ", ".join("{get_param: name%d}" % number for number in range(30))
+    source = "parameters: {name: {type: string}}\nresources: {r: {type: OS::Heat::Value, properties: {value: [%s]}}}"
+    for _time in range(2):  # the next template begins anew
+        told = [message for message in messages(tmp_path, source % values) if "there is no parameter" in message]
+        assert len(told) == 30
+        assert 0 < len([message for message in told if 'did you mean "name"' in message]) <= 10
+
+
+def test_what_expressions_may_take_is_for_all_of_a_template(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "_current", dataclasses.replace(limits.current(), yaql_total_seconds=0.0))
+    source = "resources: {r: {type: OS::Heat::Value, properties: {value: {yaql: {expression: '[1].len()'}}}}}"
+    assert "take more than 0.0 seconds" in " ".join(messages(tmp_path, source))
