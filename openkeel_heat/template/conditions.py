@@ -52,6 +52,7 @@ class Conditions:
             )
         if len(self._in_progress) >= limits.current().max_nesting:
             raise exception.RequestLimitExceeded(message=_("Too many conditions hang on each other."))
+        self._check_type(condition, self._conditions[condition])
         self._in_progress.add(condition)
         try:
             value = nodes.resolve(self._conditions[condition], self._scope)

@@ -28,6 +28,14 @@ def test_unknown_conditions(name: Any) -> None:
         stack("conditions: {a: true}").conditions.is_enabled(name)
 
 
+def test_what_is_no_condition_is_shown_as_it_stands() -> None:
+    conditions = stack("conditions: {a: {contains: {equals: [1, 2]}, x: 1}}").conditions
+    with pytest.raises(exception.StackValidationFailed) as raised:
+        conditions.is_enabled("a")
+    told = "The definition of condition \"a\" is invalid: {'contains': {'equals': [1, 2]}, 'x': 1}"
+    assert str(raised.value) == "Condition validation error: " + told
+
+
 def test_circles() -> None:
     conditions = stack("conditions: {a: {not: b}, b: {not: a}}").conditions
     for _again in range(2):
