@@ -214,9 +214,6 @@ class InstantiationData:
             raise exc.HTTPBadRequest(
                 _("%s flag only supported in stack update (or update preview) request.") % "converge"
             )
-        for name in ("converge", "disable_rollback"):
-            if name in args:
-                checks.boolean(name, args[name])
         return args
 
     def no_change(self) -> bool:

@@ -53,14 +53,6 @@ WRONG_TYPES: list[tuple[dict[str, Any], str]] = [
     ({"environment_files": "a.yaml"}, '"environment_files" must be a list of strings'),
     ({"environment_files": [5]}, '"environment_files" must be a list of strings'),
     ({"files_container": 5}, '"files_container" must be a string'),
-    (
-        {"disable_rollback": "maybe"},
-        'Unrecognized value "maybe" for "disable_rollback", acceptable values are: true, false.',
-    ),
-    (
-        {"disable_rollback": None},
-        'Unrecognized value "None" for "disable_rollback", acceptable values are: true, false.',
-    ),
     ({"timeout_mins": []}, "Only integer is acceptable by 'timeout_mins'."),
     ({"timeout_mins": 1.5}, "Only integer is acceptable by 'timeout_mins'."),
     ({"timeout_mins": -1}, "Value '-1' is invalid for 'timeout_mins' which only accepts non-negative integer."),
