@@ -51,7 +51,15 @@ def left_over(service: Any) -> list[Any]:
     return [(query, rows) for query in ORPHANS if (rows := service.rows(query))]
 
 
+#: Credentials go after their stack, when nobody waits for them.
+CREDENTIALS_OF_NOBODY = (
+    "SELECT id FROM user_creds WHERE id NOT IN "
+    "(SELECT user_creds_id FROM stack WHERE deleted_at IS NULL AND user_creds_id IS NOT NULL)"
+)
+
+
 def refused(service: Any, method: str, **arguments: Any) -> str:
+    service.gone(CREDENTIALS_OF_NOBODY)
     before = service.census()
     error = service.refused(method, params={}, args={}, **arguments)
     assert service.census() == before
