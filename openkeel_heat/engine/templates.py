@@ -104,12 +104,11 @@ def stored_environment(template: Template) -> dict[str, Any]:
 
         schemata = template.param_schemata()
         parameters = dict(environment.get(PARAMETERS) or {})
-        encrypted = list(environment.get(ENCRYPTED_NAMES) or [])
+        encrypted = []  # what a user says of it is not so: all is in clear here
         for name, value in parameters.items():
             if name in schemata and schemata[name].hidden:
                 parameters[name] = list(crypt.encrypt(_as_text(value, schemata[name])))
-                if name not in encrypted:
-                    encrypted.append(name)
+                encrypted.append(name)
         environment = {**environment, PARAMETERS: parameters, ENCRYPTED_NAMES: encrypted}
     else:
         environment = {**environment, ENCRYPTED_NAMES: []}

@@ -48,7 +48,10 @@ class Value(Resource):
 
     def reparse(self, client_resolve: bool = True) -> None:
         super().reparse(client_resolve)
-        wanted = _TYPES.get(self.properties[self.TYPE])
+        try:
+            wanted = _TYPES.get(self.properties[self.TYPE])
+        except (TypeError, ValueError):
+            return  # what is wrong with it is told by the validation, which names the place
         if wanted is not None:
             # A type that is none is found by the constraint.
             self.properties.props[self.VALUE] = properties.Property(

@@ -48,9 +48,11 @@ def _as_text(data: Any) -> str:
 
 
 def _raw_outputs(template: Any) -> dict[str, dict[str, Any]]:
-    """Name -> {'Description': text or None} of a template of either kind."""
-    raw = template.t
-    found = raw.get("outputs", raw.get("Outputs")) or {}
+    """Name -> {'Description': text or None} of a template of either kind; StackValidationFailed if they are none."""
+    found = template[template.OUTPUTS]
+    if not isinstance(found, Mapping):
+        # the words in which clients know this mistake
+        raise exception.StackValidationFailed(message="'%s' object has no attribute 'items'" % type(found).__name__)
     return {
         name: {"Description": entry.get("description", entry.get("Description"))}
         for name, entry in found.items()
@@ -123,10 +125,10 @@ class TemplateResource(StackResource):
         self._parsed_nested = None
         try:
             template = Template.load(self.child_template(), files={}, env=None)
-        except (exception.NotFound, ValueError) as ex:
+            props, attrs = self.get_schemas(template, self.stack.env.param_defaults)
+        except (exception.NotFound, exception.StackValidationFailed, ValueError) as ex:
             self.validation_exception = ex
-            template = Template.load({"HeatTemplateFormatVersion": "2012-12-12"}, files={}, env=None)
-        props, attrs = self.get_schemas(template, self.stack.env.param_defaults)
+            props, attrs = {}, {}
         self.properties_schema = props
         self.attributes_schema = {**attrs, **self.base_attributes_schema}
         self.attributes.set_schema(self.attributes_schema)

@@ -62,6 +62,22 @@ def test_schema_of_a_template() -> None:
     assert resource.attributes_schema["out"].description == "what it says"
 
 
+@pytest.mark.parametrize(
+    ("outputs", "told"),
+    [
+        ("[out]", "'list' object has no attribute 'items'"),
+        ("{out: 1}", "\"outputs\" must contain a map of output maps. Found a [<class 'int'>] instead"),
+        ("{out: {value: 1, foo: 2}}", '"foo" is not a valid keyword inside a output definition'),
+    ],
+)
+def test_wrong_outputs_of_the_child_are_told(outputs: str, told: str) -> None:
+    child = f"heat_template_version: 2016-10-14\noutputs: {outputs}"
+    resource = template_stack(files={URL: child})["t"]
+    with pytest.raises(exception.StackValidationFailed) as caught:
+        resource.validate_template()
+    assert str(caught.value) == told
+
+
 def test_parameters_of_the_child() -> None:
     resource = template_stack(need="x", names=["a", "b"], extra=[{"k": 1}], size="3")["t"]
     assert resource.child_params() == {"need": "x", "names": "a,b", "extra": '[{"k": 1}]', "size": 3}
@@ -134,7 +150,7 @@ def test_missing_parameter_of_the_child() -> None:
 
 
 def test_errors_inside_name_the_way() -> None:
-    stack = template_stack(need="x", files={URL: CHILD.replace("{value: {get", "{valu: {get")})
+    stack = template_stack(need="x", files={URL: CHILD.replace("{value: {get", "{valu: {get", 1)})
     with pytest.raises(exception.StackValidationFailed) as caught:
         stack["t"].validate()
     assert str(caught.value) == (

@@ -67,6 +67,12 @@ def test_value_of_the_wrong_type() -> None:
         resource.validate()
 
 
+def test_value_of_a_type_that_is_none() -> None:
+    resource = only({"type": "OS::Heat::Value", "properties": {"value": "x", "type": ["string"]}})
+    with pytest.raises(exception.StackValidationFailed, match=r"resources.r.properties.type: Value must be a string"):
+        resource.validate()
+
+
 def test_value_changes_in_place() -> None:
     resource = created(only({"type": "OS::Heat::Value", "properties": {"value": 1}}))
     assert resource.FnGetAtt("value") == 1

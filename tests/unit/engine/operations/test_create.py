@@ -213,3 +213,16 @@ def test_hidden_parameters(service: Any, config: Any) -> None:
     assert service.call("get_environment", stack_identity=identity)["parameters"] == shown
     assert service.update(identity, template, args={"existing": True})["stack_status"] == "COMPLETE"
     assert service.outputs(identity) == given
+
+
+@pytest.mark.parametrize("encrypt", [True, False])
+def test_a_user_does_not_say_what_is_encrypted(service: Any, config: Any, encrypt: bool) -> None:
+    config(encrypt_parameters_and_properties=encrypt)
+    given = {"j": ["cryptography_decrypt_v1", "no cipher"]}
+    template = hot(parameters={"j": {"type": "json"}}, outputs={"j": {"value": {"get_param": "j"}}})
+    identity = service.create(template, {"parameters": given, "encrypted_param_names": ["j"]})
+    from openkeel_heat.engine import stack, templates
+
+    templates.clear()
+    stack._shared.clear()
+    assert service.outputs(identity) == given
