@@ -50,7 +50,7 @@ class Value(Resource):
         super().reparse(client_resolve)
         try:
             wanted = _TYPES.get(self.properties[self.TYPE])
-        except (TypeError, ValueError):
+        except ValueError:
             return  # what is wrong with it is told by the validation, which names the place
         if wanted is not None:
             # A type that is none is found by the constraint.
