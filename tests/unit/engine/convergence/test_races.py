@@ -9,7 +9,7 @@ import uuid
 import pytest
 
 from openkeel_heat.common import clock
-from openkeel_heat.db import nodes, services, snapshots, stacks, sync_points, templates as template_rows
+from openkeel_heat.db import nodes, resources, services, snapshots, stacks, sync_points, templates as template_rows
 from openkeel_heat.db.nodes import Write
 from openkeel_heat.engine import templates as compiled
 from openkeel_heat.engine.convergence import recovery as recovery_module
@@ -154,9 +154,9 @@ def test_an_engine_that_slept_over_its_creation_leaves_the_id_of_another_ones_ob
         if woken:
             return clock.utcnow(), 0
         woken.append(self)
-        row = life.resources()["a"]
+        (row,) = resources.list_by_stack(self.stack.id)
         values = {"engine_id": None, "status": "COMPLETE", "nova_instance": "theirs"}
-        nodes.apply(life.id, None, [Write(row.id, row.engine_id, row.atomic_key, values)])
+        nodes.apply(self.stack.id, None, [Write(row.id, row.engine_id, row.atomic_key, values)])
         self.resource_id_set("mine")
 
     monkeypatch.setattr(TestResource, "deferred_resource_id", False)
