@@ -216,22 +216,26 @@ class _Visit:
             if successor is not None:
                 return functools.partial(hub.run, [successor], found)
         try:
-            failures, skip = dict(visit.failures or {}), visit.skip
-            held = None
-            self._load()
-            if row_holder(self.row) and not visit.adopted:
-                return self._locked()
-            if not skip:
-                try:
-                    held = yield from self._act()
-                except _Failure as failure:
-                    if found.action != "CHECK":
-                        return self._fail(failure.reason)
-                    skip = True
-                    failures[self.resource.name] = failure.reason
-            yield from self._report(held, failures, skip)
-        except exceptions.UpdateReplace:
-            return (yield from self._replace())
+            try:
+                failures, skip = dict(visit.failures or {}), visit.skip
+                held = None
+                self._load()
+                if row_holder(self.row) and not visit.adopted:
+                    return self._locked()
+                if not skip:
+                    try:
+                        held = yield from self._act()
+                    except _Failure as failure:
+                        if found.action != "CHECK":
+                            return self._fail(failure.reason)
+                        skip = True
+                        failures[self.resource.name] = failure.reason
+                yield from self._report(held, failures, skip)
+            except exceptions.UpdateReplace:
+                key = plan.key_in(found.graph, self.resource.record.id, self.resource.record.replaces, True)
+                if key is None or key == self.node:
+                    return (yield from self._replace())
+                return (yield from self._make_another(key))
         except TraversalOver:
             return self._over
         except exceptions.UpdateInProgress:
@@ -485,6 +489,23 @@ class _Visit:
             return self._over
         LOG.info("Replacing %s by resource %s", self.resource, answer.replacement_id)
         visit = dataclasses.replace(self.visit, node=Node(answer.replacement_id, True), attempt=0)
+        return functools.partial(self.hub.run, [visit], self.found)
+
+    def _make_another(self, key: Node) -> Generator[Any, Any, After]:
+        """A replacement that came to nothing (its maker died over it) goes; what it was to replace gets another one.
+
+        The graph knows nothing of a replacement of a replacement: no node would ever hear of that.
+        """
+        from openkeel_heat.resources.kit import lifecycle
+
+        LOG.info("%s, a replacement that came to nothing, goes", self.resource)
+        try:
+            held = yield from self.driver.drive(lifecycle.delete(self.resource))
+        except exceptions.ResourceFailure as failure:
+            raise _Failure("Resource %s failed: %s" % (failure.action, failure)) from failure
+        if held is not None:
+            yield from self.driver.persist(held)
+        visit = dataclasses.replace(self.visit, node=key, attempt=0)
         return functools.partial(self.hub.run, [visit], self.found)
 
     def _locked(self) -> After | None:

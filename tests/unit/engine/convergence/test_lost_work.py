@@ -23,7 +23,7 @@ from openkeel_heat.resources.heat.test_resource import TestResource
 from openkeel_heat.rpc import messaging
 from tests.fixtures import templates
 from tests.fixtures.polling import until
-from tests.unit.engine.convergence.life import DEAD, Life, crowded, slow
+from tests.unit.engine.convergence.life import DEAD, Life, crowded, lose, slow
 
 hot, resource = templates.hot, templates.resource
 
@@ -143,6 +143,27 @@ def test_a_lock_of_a_dead_engine_is_taken_over(life, graveyard):
     graveyard.scan()
     until(lambda: life.resources()["a"].engine_id is None, "free")
     assert life.database.unrest() == []
+
+
+def test_a_replacement_that_its_engine_died_over_is_made_once_more(life, graveyard, monkeypatch):
+    """Not again and again: whoever waits for the resource hears of the one that is there in the end."""
+    begun, ready = [], []
+    monkeypatch.setattr(TestResource, "repeatable_create", False)
+    monkeypatch.setattr(TestResource, "handle_create", lambda self: begun.append(self.record.id))
+    monkeypatch.setattr(TestResource, "check_create_complete", lambda self, _begun: len(begun) != 2 or bool(ready))
+    life.create(hot({"a": resource("1")}))
+    after = hot({"a": resource("2", update_replace=True), "b": resource(templates.attr("a", "output"))})
+    life.update(after, wait=False)
+    until(lambda: len(begun) == 2, "the replacement is being made")
+    lose(life)
+    row = nodes.lock_state(begun[1])
+    nodes.apply(life.id, None, [Write(row.id, row.engine_id, row.atomic_key, {"engine_id": DEAD})])
+    ready.append(True)
+    until(lambda: graveyard.scan() or life.row.status != "IN_PROGRESS", "the update is over")
+    life.settle("UPDATE_COMPLETE")
+    assert len(begun) == 4 and life.resources()["a"].id == begun[2]
+    assert sorted(row.name for row in resources.list_by_stack(life.id)) == ["a", "b"]
+    life.delete()
 
 
 def test_what_a_dead_engine_was_making_is_found_by_what_it_was_made_with(life, graveyard, monkeypatch):
