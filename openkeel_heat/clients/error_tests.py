@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about the errors of a service, and what can be passed over::
+"""Questions about the errors of a service, and what can be passed over.
 
-with plugin.ignore_not_found:
-    plugin.client().delete(id)
+As in::
+
+    with plugin.ignore_not_found:
+        plugin.client().delete(id)
+
+the context passes over the errors which the question of its name answers with yes.
 """
 
 from __future__ import annotations

@@ -31,6 +31,14 @@ class _CompiledOutput:
     failure: Exception | None = None
 
 
+def map_of_things(content: Any) -> Mapping[Any, Any]:
+    """The content of a section that is a map of things by their names; StackValidationFailed if it is none."""
+    if not isinstance(content, Mapping):
+        # the words in which clients know this mistake
+        raise exception.StackValidationFailed(message="'%s' object has no attribute 'items'" % type(content).__name__)
+    return content
+
+
 class CommonTemplate(Template):
     """A template with resources, outputs and perhaps conditions."""
 
@@ -62,13 +70,7 @@ class CommonTemplate(Template):
 
     def _map_of(self, section: str) -> Mapping[Any, Any]:
         """A section that is a map of things by their names."""
-        content = self.t.get(section) or {}
-        if not isinstance(content, Mapping):
-            # the words in which clients know this mistake
-            raise exception.StackValidationFailed(
-                message="'%s' object has no attribute 'items'" % type(content).__name__
-            )
-        return content
+        return map_of_things(self.t.get(section) or {})
 
     def _compile_definition(self, name: Any, data: Any) -> ResourceDefinition:
         fields: dict[str, Any] = {}

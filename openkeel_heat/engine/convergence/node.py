@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import uuid
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from oslo_log import log as logging
 from openkeel_heat.common import exceptions
 from openkeel_heat.db import events as event_rows, nodes, sync_points
 from openkeel_heat.db.nodes import Write
-from openkeel_heat.engine.convergence import completion, packing, plan
+from openkeel_heat.engine.convergence import completion, packing, plan, replacing
 from openkeel_heat.engine.convergence.driver import Cancelled, Driver, TimedOut, TraversalOver
 from openkeel_heat.engine.convergence.plan import NODE_TYPE_SNAPSHOT, Node
 from openkeel_heat.engine.convergence.state import Traversal, Visit
@@ -210,32 +209,13 @@ class _Visit:
     # the visit --------------------------------------------------------------------------------------------------
     def process(self) -> Running:
         """Process a node of the current traversal."""
-        hub, found, visit = self.hub, self.found, self.visit
-        if self.node.is_update and not visit.adopted:
-            successor = self._successor()
+        found = self.found
+        if self.node.is_update and not self.visit.adopted:
+            successor = replacing.successor_of(self.row, found, self.visit)
             if successor is not None:
-                return functools.partial(hub.run, [successor], found)
+                return functools.partial(self.hub.run, [successor], found)
         try:
-            try:
-                failures, skip = dict(visit.failures or {}), visit.skip
-                held = None
-                self._load()
-                if row_holder(self.row) and not visit.adopted:
-                    return self._locked()
-                if not skip:
-                    try:
-                        held = yield from self._act()
-                    except _Failure as failure:
-                        if found.action != "CHECK":
-                            return self._fail(failure.reason)
-                        skip = True
-                        failures[self.resource.name] = failure.reason
-                yield from self._report(held, failures, skip)
-            except exceptions.UpdateReplace:
-                key = plan.key_in(found.graph, self.resource.record.id, self.resource.record.replaces, True)
-                if key is None or key == self.node:
-                    return (yield from self._replace())
-                return (yield from self._make_another(key))
+            return (yield from self._processed())
         except TraversalOver:
             return self._over
         except exceptions.UpdateInProgress:
@@ -252,24 +232,37 @@ class _Visit:
                 return self._fail(str(exc))
             refused = yield from self.driver.surrender(exc)
             return self._fail("Resource %s failed: %s" % (refused.action, refused))
+
+    def _processed(self) -> Running:
+        """Find the resource, run what is to be done, hand the result on."""
+        failures, skip, held = dict(self.visit.failures or {}), self.visit.skip, None
+        self._load()
+        if row_holder(self.row) and not self.visit.adopted:
+            return self._locked()
+        try:
+            if not skip:
+                held = yield from self._act()
+        except exceptions.UpdateReplace:
+            return (yield from self._replaced())
+        except _Failure as failure:
+            if self.found.action != "CHECK":
+                raise
+            skip = True
+            failures[self.resource.name] = failure.reason
+        yield from self._report(held, failures, skip)
         return None
 
-    def _successor(self) -> Visit | None:
-        """A replacement made for this traversal is visited instead (the call was doubled, or its maker died)."""
-        row = self.row
-        if not row["replaced_by"] or self.found.action not in ("CREATE", "UPDATE", "ROLLBACK", "RESTORE", "ADOPT"):
-            return None
-        successor = nodes.lock_state(row["replaced_by"])
-        if (
-            successor is None
-            or successor.replaces not in (row["id"], None)
-            or successor.current_template_id != self.found.stack.t.id
-            or (successor.action == "DELETE" and successor.status == "COMPLETE")
-        ):
-            return None
-        if row["current_template_id"] == self.found.stack.t.id:
-            return None
-        return dataclasses.replace(self.visit, node=Node(successor.id, True))
+    def _replaced(self) -> Running:
+        """Another row takes the place of this one."""
+        hub, found, visit, resource = self.hub, self.found, self.visit, self.resource
+        key = plan.key_in(found.graph, resource.record.id, resource.record.replaces, True)
+        if key is None or key == self.node:
+            template_id = self.latest.t.id
+            return (yield from replacing.replace(hub, found, visit, resource, template_id, self._requires, self._over))
+        try:
+            return (yield from replacing.make_another(hub, found, visit, resource, self.driver, key))
+        except exceptions.ResourceFailure as failure:
+            raise _Failure("Resource %s failed: %s" % (failure.action, failure)) from failure
 
     def _act(self) -> Generator[Any, Any, Write | None]:
         """Run what is to be done; the last write, held back."""
@@ -444,69 +437,6 @@ class _Visit:
     def _over(self) -> None:
         """Another traversal took over; it may be waiting for this resource."""
         self.hub.retrigger(self.found.context, self.found.stack_id, int(self.node.rsrc_id), self.found.id)
-
-    def _replace(self) -> Running:
-        """Make the row of a successor and visit that."""
-        record, stack = self.resource.record, self.latest
-        successor = {
-            "uuid": str(uuid.uuid4()),
-            "stack_id": stack.id,
-            "name": record.name,
-            "rsrc_prop_data_id": None,
-            "needed_by": [],
-            "requires": sorted(self._requires, reverse=True),
-            "replaces": record.id,
-            "action": "INIT",
-            "status": "COMPLETE",
-            "current_template_id": stack.t.id,
-            "root_stack_id": record.root_stack_id,
-        }
-        write = Write(record.id, None, record.atomic_key, {}, current=True, replacement=successor)
-        try:
-            for _attempt in range(MAX_ATTEMPTS):
-                from openkeel_heat.engine.convergence import writer
-
-                answer, thrown = yield from writer.ask(self.found.writer, write)
-                if thrown is not None:
-                    raise thrown
-                if answer.ok:
-                    break
-                if answer.why != "fence":
-                    return self._over
-                state = nodes.lock_state(record.id)
-                if (
-                    state is None
-                    or state.engine_id is not None
-                    or state.replaced_by != record.replaced_by
-                    and (state.replaced_by is not None)
-                ):
-                    LOG.info("No replacement for %s: it is locked by a newer traversal", self.resource)
-                    return None
-                write.atomic_key = state.atomic_key
-            else:
-                return self._over
-        except (Cancelled, TimedOut):
-            return self._over
-        LOG.info("Replacing %s by resource %s", self.resource, answer.replacement_id)
-        visit = dataclasses.replace(self.visit, node=Node(answer.replacement_id, True), attempt=0)
-        return functools.partial(self.hub.run, [visit], self.found)
-
-    def _make_another(self, key: Node) -> Generator[Any, Any, After]:
-        """A replacement that came to nothing (its maker died over it) goes; what it was to replace gets another one.
-
-        The graph knows nothing of a replacement of a replacement: no node would ever hear of that.
-        """
-        from openkeel_heat.resources.kit import lifecycle
-
-        LOG.info("%s, a replacement that came to nothing, goes", self.resource)
-        try:
-            held = yield from self.driver.drive(lifecycle.delete(self.resource))
-        except exceptions.ResourceFailure as failure:
-            raise _Failure("Resource %s failed: %s" % (failure.action, failure)) from failure
-        if held is not None:
-            yield from self.driver.persist(held)
-        visit = dataclasses.replace(self.visit, node=key, attempt=0)
-        return functools.partial(self.hub.run, [visit], self.found)
 
     def _locked(self) -> After | None:
         """Somebody else holds the resource, or changed it under our hands."""

@@ -49,10 +49,9 @@ def _as_text(data: Any) -> str:
 
 def _raw_outputs(template: Any) -> dict[str, dict[str, Any]]:
     """Name -> {'Description': text or None} of a template of either kind; StackValidationFailed if they are none."""
-    found = template[template.OUTPUTS]
-    if not isinstance(found, Mapping):
-        # the words in which clients know this mistake
-        raise exception.StackValidationFailed(message="'%s' object has no attribute 'items'" % type(found).__name__)
+    from openkeel_heat.template.sections import map_of_things
+
+    found = map_of_things(template[template.OUTPUTS])
     return {
         name: {"Description": entry.get("description", entry.get("Description"))}
         for name, entry in found.items()

@@ -11,7 +11,7 @@ from openkeel_heat.common.i18n import _
 from openkeel_heat.template import nodes
 from openkeel_heat.template.functions.references import Removed
 from openkeel_heat.template.hot import functions as tables, parameters
-from openkeel_heat.template.sections import CommonTemplate
+from openkeel_heat.template.sections import CommonTemplate, map_of_things
 
 
 class HOTemplate20130523(CommonTemplate):
@@ -115,14 +115,11 @@ class HOTemplate20130523(CommonTemplate):
 
     def _validate_section(self, section: str, key: str, data: Any, allowed_keys: Any) -> None:
         kind = section[:-1]
-        if not isinstance(data, Mapping):
-            # the words in which clients know this mistake
-            raise exception.StackValidationFailed(message="'%s' object has no attribute 'items'" % type(data).__name__)
         missing = _("Each %(object_name)s must contain a %(sub_section)s key.") % {
             "object_name": kind,
             "sub_section": key,
         }
-        for _name, attrs in sorted(data.items(), key=lambda item: str(item[0])):
+        for _name, attrs in sorted(map_of_things(data).items(), key=lambda item: str(item[0])):
             if not attrs:
                 raise exception.StackValidationFailed(message=missing)
             if not isinstance(attrs, Mapping):
